@@ -32,8 +32,8 @@ type Available = Exported | Built | OfEffect
 
 /** The layers that are declared. `stripInternal` removes those with `@internal` from the declarations. */
 interface Declared {
-  readonly "RpcNodes.layer": typeof Root.ChainAccess.layer
-  readonly "Lifecycle.layer": typeof Root.Draining.layer
+  readonly "ChainAccess.layer": typeof Root.ChainAccess.layer
+  readonly "Draining.layer": typeof Root.Draining.layer
   readonly "Outbound.layer": ReturnType<typeof Root.Outbound.layer>
   readonly "Outbound.layerRestricted": ReturnType<typeof Root.Outbound.layerRestricted>
   readonly "RateLimits.layer": ReturnType<typeof Root.RateLimits.layer>
@@ -65,8 +65,8 @@ const missing: Missing<
 
 /** The names of `Declared`, which the compiler keeps complete. */
 const declared: Readonly<Record<keyof Declared, true>> = {
-  "RpcNodes.layer": true,
-  "Lifecycle.layer": true,
+  "ChainAccess.layer": true,
+  "Draining.layer": true,
   "Outbound.layer": true,
   "Outbound.layerRestricted": true,
   "RateLimits.layer": true,

@@ -20,7 +20,7 @@ const literalOf = (ast: SchemaAST.AST | undefined) =>
   ast !== undefined && SchemaAST.isLiteral(ast) ? ast.literal : undefined
 
 /** Undefined if `ast` is no union of objects, or if no literal field is different in each of them. */
-export const discriminatorOf = (ast: SchemaAST.AST): Discriminator | undefined => {
+const discriminatorOf = (ast: SchemaAST.AST): Discriminator | undefined => {
   const union = SchemaAST.toEncoded(ast)
   if (!SchemaAST.isUnion(union) || !union.types.every(SchemaAST.isObjects)) return undefined
   const members = union.types.map(propertiesOf)
@@ -66,7 +66,7 @@ const others = ({ key, values }: Discriminator, decode: Decode, input: object): 
 }
 
 /** What is wrong with `input` if it is an object that names no member. Undefined if it names one, or is no object. */
-export const issueOf = (
+const issueOf = (
   discriminator: Discriminator,
   { ast, decode }: { readonly ast: SchemaAST.AST; readonly decode: Decode },
   input: unknown

@@ -47,7 +47,7 @@ import * as Json from "./Json.ts"
 import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
 
 /** By network type, which `network_type` names. */
-export const TransactionResponse = Schema.Union([
+const TransactionResponse = Schema.Union([
   EvmTransaction,
   SolanaTransactionResponse,
   StellarTransactionResponse,

@@ -54,7 +54,7 @@ export const refusal = (error: HttpClientError.HttpClientError): OutboundRefused
   error.reason.cause instanceof OutboundRefused ? error.reason.cause : undefined
 
 /** The part of a request that errors and responses may show. Paths, queries, headers and bodies may contain secrets. */
-export const withoutUrl = (request: HttpClientRequest.HttpClientRequest, url: URL | undefined) =>
+const withoutUrl = (request: HttpClientRequest.HttpClientRequest, url: URL | undefined) =>
   HttpClientRequest.makeWith(
     request.method,
     url?.origin ?? "",
@@ -64,7 +64,7 @@ export const withoutUrl = (request: HttpClientRequest.HttpClientRequest, url: UR
     HttpBody.empty
   )
 
-export const outboundFailure = (request: HttpClientRequest.HttpClientRequest, cause: unknown, description?: string) => {
+const outboundFailure = (request: HttpClientRequest.HttpClientRequest, cause: unknown, description?: string) => {
   const text = cause instanceof OutboundRefused ? cause.message : description
   const reason = { request, cause, ...(text === undefined ? {} : { description: text }) }
   return new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError(reason) })
@@ -118,19 +118,19 @@ export const makeGuard = (list: AllowList): Guard => {
 // The DNS lookup of the HTTP agent: it returns only addresses that the guard has checked.
 
 /** Returns all addresses of a name, in the order in which they are tried. */
-export type Resolve = (name: string) => Promise<ReadonlyArray<string>>
+type Resolve = (name: string) => Promise<ReadonlyArray<string>>
 
 /** Returns the message of the refusal. `undefined`: the addresses may be reached. */
-export type LookupCheck = (name: string, addresses: ReadonlyArray<string>) => string | undefined
+type LookupCheck = (name: string, addresses: ReadonlyArray<string>) => string | undefined
 
 /** Resolves as the operating system does, which includes its hosts file. */
-export const resolveBySystem: Resolve = async (name) => {
+const resolveBySystem: Resolve = async (name) => {
   const found = await lookup(name, { all: true })
   return found.map(({ address }) => address)
 }
 
 /** Node connects to the addresses that this returns, and does not resolve the name again. */
-export const makeLookup = (check: LookupCheck, resolve: Resolve): LookupFunction => {
+const makeLookup = (check: LookupCheck, resolve: Resolve): LookupFunction => {
   const find = async (name: string) => {
     const addresses = await resolve(name)
     const message = check(name, addresses)

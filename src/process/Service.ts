@@ -50,7 +50,7 @@ const readFile = async (folder: string, name: string, names: ReadonlyArray<strin
 })
 
 /** Empty if there is no such folder. */
-export const readConsoleFiles = (folder = built): Effect.Effect<ConsoleFiles> =>
+const readConsoleFiles = (folder = built): Effect.Effect<ConsoleFiles> =>
   Effect.promise(async () => {
     const names = await fs.readdir(folder).catch((): Array<string> => [])
     const files = new Map<string, ConsoleFile>()

@@ -38,7 +38,7 @@ const headersOf = ({ OTEL_EXPORTER_OTLP_HEADERS: headers }: Settings) =>
   headers === undefined ? undefined : otlpHeaders(Redacted.value(headers))
 
 /** The body of an OTLP record is the message as one string, and its attributes are the annotations. */
-export const layerOtlp = (settings: Settings, baseUrl: string) => {
+const layerOtlp = (settings: Settings, baseUrl: string) => {
   const make = settings.OTEL_EXPORTER_OTLP_PROTOCOL === "http/protobuf" ? Otlp.layerProtobuf : Otlp.layerJson
   return make({
     baseUrl,

@@ -58,7 +58,7 @@ export const allPaced = <Row extends RowSchema>(row: Row) => {
 }
 
 /** The same for lists, in which a row that does not fit is left out. */
-export const readablePaced = <Row extends RowSchema>(row: Row) => {
+const readablePaced = <Row extends RowSchema>(row: Row) => {
   const decode = Schema.decodeUnknownEffect(row)
   return Effect.fnUntraced(function* <Found extends object>(rows: ReadonlyArray<Found>) {
     const read = yield* forEachPaced(rows, (found) => Effect.exit(decode(found)))

@@ -32,7 +32,7 @@ export const commit = (connection: Connection): Effect.Effect<void, SqlError.Sql
 const rollback = (connection: Connection) => connection.executeRaw("ROLLBACK", [])
 
 /** Its statements run on the connection of the pool that it holds at the moment. */
-export class PausableConnection implements Connection {
+class PausableConnection implements Connection {
   /** What the connection counts against while it is held. */
   readonly share: ConnectionShare | undefined
   private readonly sql: SqlClient.SqlClient

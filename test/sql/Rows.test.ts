@@ -45,7 +45,6 @@ describe("the sources", () => {
     const unchecked = files.filter((file) => /Rows\.unchecked/.test(textOf(file)))
     assert.deepStrictEqual(unchecked.sort(), [
       path.join("server", "access", "ApiKeysRepo.ts"),
-      path.join("server", "relayers", "RelayersRepo.ts"),
       path.join("server", "relayers", "RelayersRepo.ts")
     ])
   })

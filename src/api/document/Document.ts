@@ -128,14 +128,14 @@ const describe = ({ path, method, node }: Operation, scopes: ReadonlyMap<string,
 }
 
 /** `scopes`: the scope that each operation requires, by its id. */
-export const withCommon = (document: Node, scopes: ReadonlyMap<string, string>): Node =>
+const withCommon = (document: Node, scopes: ReadonlyMap<string, string>): Node =>
   mapOperations(document, (operation) => describe(operation, scopes))
 
 // Names of schemas: one component per schema, under the name that the schema has in the contract.
 
 const prefix = "#/components/schemas/"
 
-export const nameOf = (node: unknown): string | undefined =>
+const nameOf = (node: unknown): string | undefined =>
   isNode(node) && typeof node.$ref === "string" && node.$ref.startsWith(prefix)
     ? node.$ref.slice(prefix.length)
     : undefined
@@ -166,7 +166,7 @@ const without = (document: Node, names: ReadonlySet<string>, f: (node: Node, nam
 }
 
 /** Replaces references to generated names by the schemas themselves, or by the component that they equal. */
-export const withoutGeneratedNames = (document: Node): Node => {
+const withoutGeneratedNames = (document: Node): Node => {
   const schemas = schemasOf(document)
   const names = Object.keys(schemas)
   const duplicates = new Set(names.filter((name) => isDuplicate(schemas, name)))
@@ -201,7 +201,7 @@ const mappingOf = (schemas: Node, members: ReadonlyArray<string>): readonly [str
 }
 
 /** A union of components that one property tells apart has a discriminator, which generators need. */
-export const withDiscriminators = (document: Node): unknown => {
+const withDiscriminators = (document: Node): unknown => {
   const schemas = schemasOf(document)
   return mapNodes(document, (node) => {
     const { anyOf, ...own } = node
@@ -307,7 +307,7 @@ const withSharedParameters = (document: Node, parameters: Shared): Node => {
   }))
 }
 
-export const withComponents = (document: Node): Node => {
+const withComponents = (document: Node): Node => {
   const headers = new Shared("headers")
   const responses = new Shared("responses")
   const parameters = new Shared("parameters")
@@ -404,7 +404,7 @@ const moved = (definitions: Node): Node =>
   )
 
 /** Adds the webhooks, and the schemas that no operation has. */
-export const withWebhooks = (document: Node): Node => {
+const withWebhooks = (document: Node): Node => {
   const components = child(document, "components")
   const schemas = child(components, "schemas")
   const bodies = [RelayerWebhook, TransactionWebhook, TestWebhook]

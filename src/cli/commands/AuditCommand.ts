@@ -39,14 +39,14 @@ const decodeEnd = Schema.decodeUnknownOption(Schema.fromJsonString(End))
 const decodeRecord = Schema.decodeUnknownOption(Schema.fromJsonString(AuditExportRecord))
 
 /** Before the first record. */
-export const headBeforeFirst: AuditHead = { position: 0, hash: "0".repeat(64) }
+const headBeforeFirst: AuditHead = { position: 0, hash: "0".repeat(64) }
 
 const linkOf = ({ position, hash }: AuditHead) => ({ position, hash: new Uint8Array(Buffer.from(hash, "hex")) })
 
 const refused = (message: string) => new CommandFailed({ message, exitCode: exitCodes.refused })
 
 /** The last record of some records that follow `head`. Fails if one is not as it was written. */
-export const verifiedHead = (head: AuditHead, records: ReadonlyArray<AuditExportRecord>) => {
+const verifiedHead = (head: AuditHead, records: ReadonlyArray<AuditExportRecord>) => {
   const broken = firstBroken(
     records.map((record) => ({ ...record, hash: linkOf(record).hash })),
     linkOf(head)
@@ -64,7 +64,7 @@ const attempt = <A>(file: string, run: () => Promise<A>) =>
   })
 
 /** Writes a file that only its owner can read, complete or not at all. `append` writes records. */
-export const writeAuditFile = <E>(
+const writeAuditFile = <E>(
   file: string,
   after: AuditHead,
   body: (append: (lines: ReadonlyArray<object>) => Effect.Effect<void, CommandFailed>) => Effect.Effect<AuditHead, E>
@@ -90,7 +90,7 @@ export const writeAuditFile = <E>(
   }).pipe(Effect.scoped)
 
 /** Reads a file and verifies it. Returns the heads between which it has every record. */
-export const verifyAuditFile = Effect.fnUntraced(function* (file: string) {
+const verifyAuditFile = Effect.fnUntraced(function* (file: string) {
   const lines = (yield* attempt(file, () => fs.readFile(file, "utf8"))).trimEnd().split("\n")
   const start = decodeStart(lines[0])
   const end = decodeEnd(lines.at(-1))
@@ -121,7 +121,7 @@ const headFlag = (name: string, description: string) =>
     Flag.withSchema(AuditHeadText)
   )
 
-export const checkpoint = Command.make("checkpoint", { given: Print.flags }, ({ given }) =>
+const checkpoint = Command.make("checkpoint", { given: Print.flags }, ({ given }) =>
   Print.one(
     given,
     (client) => client.audit.checkpoint({}),
@@ -129,7 +129,7 @@ export const checkpoint = Command.make("checkpoint", { given: Print.flags }, ({ 
   )
 ).pipe(Verb.about("Create a checkpoint at the last record.", "audit checkpoint"))
 
-export const checkpoints = Command.make("checkpoints", { given: Print.flags }, ({ given }) =>
+const checkpoints = Command.make("checkpoints", { given: Print.flags }, ({ given }) =>
   Print.one(
     given,
     (client) => client.audit.checkpoints({}),
@@ -140,7 +140,7 @@ export const checkpoints = Command.make("checkpoints", { given: Print.flags }, (
   )
 ).pipe(Verb.about("List the checkpoints, newest first.", "audit checkpoints"))
 
-export const exported = Command.make(
+const exported = Command.make(
   "export",
   {
     given: connectionFlags,
@@ -184,7 +184,7 @@ export const exported = Command.make(
   )
 )
 
-export const prune = Command.make(
+const prune = Command.make(
   "prune",
   { given: Print.flags, before: headFlag("before", "The checkpoint, as export prints it"), yes: confirmFlag },
   ({ given, before, yes }) =>

@@ -134,7 +134,7 @@ const test = Command.make(
   })
 ).pipe(Verb.about("Send a signed test webhook now; exit code 1 if it is not delivered.", "notifications test ops"))
 
-export const DeliveriesCommands = [deliveries, retry, replay, test] as const
+const DeliveriesCommands = [deliveries, retry, replay, test] as const
 
 const columns: ListColumns<Notification> = {
   ID: ({ id }) => id,

@@ -118,7 +118,7 @@ const filter = describeFlags(Schema.Struct(RelayerQuery), {
   sort: Field.choice("sort", RelayerSort.literals)
 })
 
-export const RelayersListCommand = Command.make(
+const RelayersListCommand = Command.make(
   "list",
   {
     given: listFlags,
@@ -180,7 +180,7 @@ const explain = Verb.onOne("explain", RelayerId, (client, id) =>
   client.relayerHealth.explain({ params: { relayer_id: id } })
 ).pipe(Verb.about("Explain the state of a relayer and what happens next.", "relayers explain payouts"))
 
-export const RelayersHealthCommands = [status, balance, check, explain] as const
+const RelayersHealthCommands = [status, balance, check, explain] as const
 
 // `relayers nonce`, `nonce-resync`, `nonce-clear`, `nonce-generation`, `channels` and `channels-release`: the account of a relayer.
 
@@ -251,7 +251,7 @@ const generation = Verb.onOne("nonce-generation", RelayerId, (client, id) =>
   )
 )
 
-export const RelayersNonceCommands = [nonce, resync, clear, generation, channels, release] as const
+const RelayersNonceCommands = [nonce, resync, clear, generation, channels, release] as const
 
 // `relayers sponsored-quote` and `sponsored-build`: transactions whose users pay the relayer in a token.
 
@@ -305,7 +305,7 @@ const build = Command.make(
   )
 )
 
-export const RelayersSponsoredCommands = [quote, build] as const
+const RelayersSponsoredCommands = [quote, build] as const
 
 const create = Verb.createChecked(
   {

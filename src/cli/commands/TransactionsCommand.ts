@@ -38,7 +38,7 @@ const isPassing = ({ exitCode, status }: CommandFailed): boolean =>
 
 const hasFailed = (status: TransactionStatus): boolean => !order.includes(status)
 
-export const TransactionsWaitCommand = Command.make(
+const TransactionsWaitCommand = Command.make(
   "wait",
   {
     given: Print.flags,

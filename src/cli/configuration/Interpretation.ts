@@ -70,7 +70,7 @@ const readBelow = (roots: Roots, file: string, maximum: number): ReadResult => {
 export const readConfiguration = (roots: Roots, file: string): ReadResult => readBelow(roots, file, maxBytes)
 
 /** One final newline is removed. */
-export const readSecret = (roots: Roots, file: string): ReadResult => {
+const readSecret = (roots: Roots, file: string): ReadResult => {
   const read = readBelow(roots, file, maxSecretBytes)
   return "text" in read ? { text: read.text.replace(/\r?\n$/, "") } : read
 }
@@ -127,7 +127,7 @@ export interface ReferenceSources {
 }
 
 /** `value` may be a secret. `at` names the member of the reference that is wrong. */
-export type ResolvedReference = { readonly value: unknown } | { readonly problem: string; readonly place: Place }
+type ResolvedReference = { readonly value: unknown } | { readonly problem: string; readonly place: Place }
 
 const usual = "{env: NAME} or {file: path}"
 
@@ -152,7 +152,7 @@ const only = (tree: MapTree): readonly [name: string, tree: Tree] | undefined =>
 }
 
 /** A variable or a file. */
-export const referenceValue = (tree: Tree, sources: ReferenceSources): ResolvedReference => {
+const referenceValue = (tree: Tree, sources: ReferenceSources): ResolvedReference => {
   const member = tree.type === "map" ? only(tree) : undefined
   const text = textOf(member?.[1])
   if (member?.[0] === "env" && text !== undefined) return fromEnvironment(text, member[1].place, sources)
@@ -184,7 +184,7 @@ const derived = (
 }
 
 /** What is in the place of a secret. `isKey`: it is the key of a signer of type plain. */
-export const secretValue = (tree: Tree, isKey: boolean, sources: ReferenceSources): ResolvedReference => {
+const secretValue = (tree: Tree, isKey: boolean, sources: ReferenceSources): ResolvedReference => {
   if (tree.type !== "map") return { problem: `is a secret: use ${usual}`, place: tree.place }
   const member = only(tree)
   if (member !== undefined && ["stored", "generate"].includes(member[0])) {

@@ -38,7 +38,7 @@ export const toggle = (name: string, description: string) =>
 const names = (name: string, metavar: string, description: string) =>
   Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.atLeast(0), Flag.withDescription(description))
 
-export const configurationFlags = {
+const configurationFlags = {
   files: paths("file", "File or folder of the configuration; may be repeated").pipe(Flag.withAlias("f")),
   overlays: paths("overlay", "File that changes the configuration (a merge patch); may be repeated"),
   roots: paths("root", "Folder that files may be read from, beside that of the first file; may be repeated"),
@@ -56,7 +56,7 @@ export interface ConfigurationFlags {
   readonly strict: boolean
 }
 
-export const optionFlags = {
+const optionFlags = {
   prune: toggle("prune", "Delete objects of this configuration that its files no longer contain"),
   takeOver: toggle("take-over", "Make objects of other configurations objects of this one"),
   replace: names("replace", "<relayers.id>", "Object that may be deleted and created again; may be repeated"),
@@ -91,7 +91,7 @@ const literalKeys = ({ document, hidden, templates }: Loaded): ReadonlyArray<str
 const looksLike = "looks like it has a key: use {env: NAME} or ${NAME}"
 
 /** Fails with everything that is wrong with the files, one line for each problem. Returns the document and its warnings. */
-export const loadConfiguration = Effect.fnUntraced(function* (given: ConfigurationFlags) {
+const loadConfiguration = Effect.fnUntraced(function* (given: ConfigurationFlags) {
   if (given.files.length === 0) return yield* CommandFailed.usage("name a file or a folder with --file")
   const { variables, dotEnv } = yield* Environment
   const { load } = yield* loader
@@ -107,7 +107,7 @@ export const loadConfiguration = Effect.fnUntraced(function* (given: Configurati
 })
 
 /** What the plan shows instead of values that came from outside of the files. */
-export const templatesOf = ({ hidden, templates }: Loaded): Readonly<Record<string, string>> => ({
+const templatesOf = ({ hidden, templates }: Loaded): Readonly<Record<string, string>> => ({
   ...Object.fromEntries([...hidden].map((path) => [path, "(hidden)"])),
   ...Object.fromEntries(templates)
 })

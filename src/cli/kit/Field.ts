@@ -40,7 +40,7 @@ const secretFlags = [
 export const secret = (flag: (typeof secretFlags)[number]) => Flag.optional(pathFlag(flag))
 
 /** The flag that reads the secret for which `option`, such as `--pin`, would be. */
-export const secretFlagOf = (option: string): string | undefined =>
+const secretFlagOf = (option: string): string | undefined =>
   secretFlags.map((flag) => `--${flag}`).find((flag) => flag === `${option}-file`)
 
 /** A flag that may be repeated. */
@@ -127,7 +127,7 @@ const describeAll = <F extends Flags>({ ast }: Schema.Top, flags: F, isFile: boo
 export const describeFlags = <F extends Flags>(schema: Schema.Top, flags: F): F => describeAll(schema, flags, false)
 
 /** Flags that name files with the value of the field. An example of a value would look like the name of a file. */
-export const describeFiles = <F extends Flags>(schema: Schema.Top, flags: F): F => describeAll(schema, flags, true)
+const describeFiles = <F extends Flags>(schema: Schema.Top, flags: F): F => describeAll(schema, flags, true)
 
 // Durations as users write them: `45s`, `30m`, `12h`, `30d`, `2w`.
 

@@ -189,9 +189,6 @@ export const AuditCheckpoint = Schema.Struct({
 }).annotate({ identifier: "AuditCheckpoint", description: "Stands for the records up to its position." })
 export type AuditCheckpoint = typeof AuditCheckpoint.Type
 
-/** A checkpoint as the audit log records it. */
-export const RecordedCheckpoint = AuditHead
-
 export const PruneAudit = Schema.Struct({
   hash: AuditHead.fields.hash
 }).annotate({ identifier: "PruneAudit", description: "Confirms the checkpoint whose records are to be pruned." })

@@ -258,7 +258,7 @@ const knownAt = (kind: Kind, body: unknown, path: ReadonlyArray<string>): Readon
   return namesOf(structsOf(shapes, (key) => members[key]))
 }
 
-export const unknownField = "is not a known field"
+const unknownField = "is not a known field"
 
 const suggest = (kind: Kind, body: unknown, { field, message }: Violation): Violation => {
   if (message !== unknownField) return { field, message }

@@ -125,7 +125,7 @@ const PlannedChange = Schema.Struct({
   )
 }).annotate({ identifier: "PlannedChange", description: "A difference of one field." })
 
-export const PlannedAction = Schema.Literals(["create", "adopt", "update", "replace", "delete", "keep", "none"])
+const PlannedAction = Schema.Literals(["create", "adopt", "update", "replace", "delete", "keep", "none"])
 
 const PlannedStep = Schema.Struct({
   kind: field(Schema.Literals(kinds), "The section of the object.", "relayers"),
@@ -157,13 +157,13 @@ const PlannedStep = Schema.Struct({
 
 const count = Schema.Natural
 
-export const digest = field(
+const digest = field(
   Shown.shaped(/^[A-Za-z0-9_-]{43}$/),
   "Identifies the document, the options and what the service has. It changes when one of them changes.",
   "3kT9pD0cQ1u5mB7rW2xYzA4vN6sL8eHjKfGtRiOqPfQ"
 )
 
-export const PlanCounts = Schema.Struct({
+const PlanCounts = Schema.Struct({
   create: field(count, "Objects to create.", 1),
   change: field(count, "Objects to update and to replace, and adopted ones that differ.", 1),
   delete: field(count, "Objects to delete.", 0),

@@ -51,7 +51,7 @@ export const referencesOf = (object: State): ReadonlyArray<Reference> => {
 }
 
 /** Kind by kind; networks after the networks that they inherit from. Ties are in the order of ids. */
-export const inOrderOfCreation = <S extends State>(objects: ReadonlyArray<S>): ReadonlyArray<S> => {
+const inOrderOfCreation = <S extends State>(objects: ReadonlyArray<S>): ReadonlyArray<S> => {
   const byId = (one: S, other: S) => (one.id < other.id ? -1 : one.id > other.id ? 1 : 0)
   return kinds.flatMap((kind) => {
     const own = objects.filter((object) => object.kind === kind).toSorted(byId)
@@ -87,7 +87,7 @@ const cycles = (networks: ReadonlyArray<State>): ReadonlyArray<Violation> => {
   })
 }
 
-export interface Links {
+interface Links {
   readonly ordered: ReadonlyArray<WantedState>
   readonly violations: ReadonlyArray<Violation>
   /** Names of the relayers that use a network before the plan. */
@@ -96,7 +96,7 @@ export interface Links {
   readonly remainingUsersOf: (object: State) => ReadonlyArray<string>
 }
 
-export const makeLinks = (
+const makeLinks = (
   wanted: ReadonlyArray<WantedState>,
   found: ReadonlyArray<FoundState>,
   isRemoved: (object: FoundState) => boolean
@@ -272,7 +272,7 @@ const isListNew = ({ before, after, added }: Change): boolean =>
 /** A token that users may pay with, which was not in the list. */
 const newToken = /(^|\.)allowed_tokens\.[^.]+$/
 
-export const allowsMore = (kind: Kind, change: Change): boolean => {
+const allowsMore = (kind: Kind, change: Change): boolean => {
   const { path, before, after, removed } = change
   const name = lastOf(path)
   if (always.test(path)) return true

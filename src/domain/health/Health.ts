@@ -52,7 +52,7 @@ interface GoodFinding extends Lowness {
   readonly outcome: "ok" | "partial"
 }
 
-export interface FailedFinding extends Lowness {
+interface FailedFinding extends Lowness {
   readonly outcome: "failed" | "fatal"
   readonly reason: DisabledReason
   /** Whether the chain answered, so that the failure is about the account and not about the connection. */

@@ -67,7 +67,7 @@ const RequestedRpc = Schema.Union([
     )
   )
 
-export const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
 const labels = Schema.Array(text(1, 64)).check(Schema.isMaxLength(100), Schema.isUnique())
 
@@ -96,7 +96,7 @@ const RpcMethod = Schema.String.check(
   })
 )
 
-export const networkValues = {
+const networkValues = {
   rpc_urls: Schema.Array(RequestedRpc).check(Schema.isBetweenLength(1, 100)),
   explorer_urls: Schema.Array(HttpUrl).check(Schema.isMaxLength(20)),
   /** At most an hour. */
@@ -108,16 +108,16 @@ export const networkValues = {
 }
 
 /** Transactions of a solana relayer that may be in flight at once: seen ones do not count, so 64 are enough for most. */
-export const solanaWindow = between(1, 1000)
+const solanaWindow = between(1, 1000)
 
 /** Its checksum is checked where it is used. */
 const ContractAddress = Schema.String.check(
   Schema.isPattern(/^C[A-Z2-7]{55}$/u, { expected: "a contract address: C and 55 letters and digits" })
 )
 
-export const stellarValues = { fee_forwarder: ContractAddress }
+const stellarValues = { fee_forwarder: ContractAddress }
 
-export const evmValues = {
+const evmValues = {
   required_confirmations: between(0, 1_000_000),
   finality_tag: Schema.Literals(["safe", "finalized"]),
   transaction_window: between(1, 10_000),
@@ -127,7 +127,7 @@ export const evmValues = {
   symbol: text(1, 32)
 }
 
-export const documentedFields = {
+const documentedFields = {
   from: { description: "Network of the same type that this one inherits from.", examples: ["sepolia"] },
   rpc_urls: {
     description: "Providers of the chain, for relayers without their own.",

@@ -9,8 +9,7 @@ export type { RawInteger } from "./ExactParse.ts"
 /** JSON text with every digit of `bigint` values. */
 export const rawInteger = (value: bigint): RawInteger => JSON.rawJSON(String(value))
 
-export const isRawInteger = (value: unknown): value is RawInteger =>
-  JSON.isRawJSON(value) && integer.test(value.rawJSON)
+const isRawInteger = (value: unknown): value is RawInteger => JSON.isRawJSON(value) && integer.test(value.rawJSON)
 
 const mapLeaves = (value: unknown, f: (leaf: unknown) => unknown): unknown => {
   if (Array.isArray(value)) return value.map((item) => mapLeaves(item, f))

@@ -50,7 +50,7 @@ export const networkTypesOn = (curves: ReadonlyArray<Curve>): ReadonlyArray<Netw
   networkTypes.filter((networkType) => curves.includes(curveOf[networkType]))
 
 /** secp256k1: an uncompressed point of 65 bytes, without the prefix 0x. ed25519: 32 bytes. */
-export const PublicKey = field(
+const PublicKey = field(
   Schema.String.check(
     Schema.isPattern(/^(04[0-9a-f]{128}|[0-9a-f]{64})$/u, { expected: "a public key of 65 or 32 bytes, in hex" })
   ),
@@ -76,13 +76,13 @@ const Secp256k1Addresses = Schema.Struct({ evm }).annotate({
   description: "The address of the key on each network type of its curve."
 })
 
-export const Ed25519Addresses = Schema.Struct({ solana, stellar }).annotate({
+const Ed25519Addresses = Schema.Struct({ solana, stellar }).annotate({
   identifier: "Ed25519SignerAddresses",
   description: "The address of the key on each network type of its curve."
 })
 
 /** Addresses of a key whose curve is known when the signer is created. */
-export const AddressesOfCurve = Schema.Union([Secp256k1Addresses, Ed25519Addresses]).annotate({
+const AddressesOfCurve = Schema.Union([Secp256k1Addresses, Ed25519Addresses]).annotate({
   identifier: "SignerAddressesOfCurve",
   description: "The addresses of the key on the network types of its curve."
 })

@@ -72,7 +72,7 @@ const refuseExpectation = (_: IncomingMessage, response: ServerResponse): void =
   response.writeHead(expectationFailed.status, headersOf(expectationFailed)).end(bodyOf(expectationFailed))
 }
 
-export const refuse = (server: Server): Server => {
+const refuse = (server: Server): Server => {
   const latest: Latest = new WeakMap()
   const remember = ({ socket }: IncomingMessage, response: ServerResponse) => void latest.set(socket, response)
   return server

@@ -11,12 +11,12 @@ import { TrustedProxies } from "../../server/responses/CurrentRequest.ts"
 export const isMasterKey = (text: string): boolean =>
   /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, "base64").length === 32
 
-export const MasterKey = Schema.String.check(Schema.makeFilter(isMasterKey, { expected: "32 bytes as base64" }))
+const MasterKey = Schema.String.check(Schema.makeFilter(isMasterKey, { expected: "32 bytes as base64" }))
 
 /** The keys of a list that separates them by commas. */
 export const splitMasterKeys = (text: string): ReadonlyArray<string> => text.split(",").map((key) => key.trim())
 
-export const MasterKeys = Schema.String.check(
+const MasterKeys = Schema.String.check(
   Schema.makeFilter((text: string) => splitMasterKeys(text).every(isMasterKey), {
     expected: "keys of 32 bytes as base64, separated by commas"
   })
@@ -30,7 +30,7 @@ const Origin = Schema.String.check(
 )
 
 /** CORS_ORIGINS and CONSOLE_ORIGINS. */
-export const Origins = Schema.String.pipe(
+const Origins = Schema.String.pipe(
   Schema.decodeTo(
     Schema.Array(Origin),
     SchemaTransformation.transform({
@@ -52,10 +52,10 @@ const KeyNames = Schema.Array(Schema.String).check(
 )
 
 /** SIGNER_KEYS: the keys that signers may use by a login of the service itself, such as `arn:aws:kms:eu-west-1:111122223333,projects/payments/locations/europe-west1`. */
-export const SignerKeys = CommaSeparated.pipe(Schema.decodeTo(KeyNames))
+const SignerKeys = CommaSeparated.pipe(Schema.decodeTo(KeyNames))
 
 /** TRUSTED_PROXIES: the proxies whose `X-Forwarded-For` is believed, such as `10.1.0.0/16,::1`. */
-export const TrustedProxiesFromText = CommaSeparated.pipe(Schema.decodeTo(TrustedProxies))
+const TrustedProxiesFromText = CommaSeparated.pipe(Schema.decodeTo(TrustedProxies))
 
 const decodePercent = (text: string): string | undefined => {
   try {
@@ -110,7 +110,7 @@ const Pkcs11List = Schema.String.pipe(
 )
 
 /** Paths by name. */
-export const Pkcs11Modules = Pkcs11List.pipe(
+const Pkcs11Modules = Pkcs11List.pipe(
   Schema.decodeTo(
     Schema.ReadonlyMap(Schema.String, Schema.String),
     SchemaTransformation.transform({

@@ -40,7 +40,7 @@ const writeInterval = Duration.minutes(1)
 /** Uses in memory. Beyond it, the oldest is removed and may be stored again sooner. */
 const maxUses = 10_000
 
-export const makeKeyUse = Effect.gen(function* () {
+const makeKeyUse = Effect.gen(function* () {
   const repo = yield* ApiKeysRepo.make
   const run = yield* FiberSet.makeRuntime<never>()
   const storedAt = new Map<string, number>()
@@ -87,7 +87,7 @@ const toCaller = ({ id, scopes, relayer_ids, transaction_limits }: Holder): Call
 /** How long an unknown key is remembered. A database that is restored meanwhile may know it again. */
 const unknownFor = Duration.minutes(1)
 
-export const makeKeyLookup = Effect.gen(function* () {
+const makeKeyLookup = Effect.gen(function* () {
   const repo = yield* ApiKeysRepo.make
   const strangers = yield* Strangers
   const sql = yield* SqlClient.SqlClient

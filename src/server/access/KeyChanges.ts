@@ -72,10 +72,7 @@ export const mayGrant = (
   return hasScopes && hasRelayers
 }
 
-export const tooWide = ({
-  scopes,
-  relayer_ids
-}: Pick<CreateApiKey, "scopes" | "relayer_ids">): ReadonlyArray<Violation> =>
+const tooWide = ({ scopes, relayer_ids }: Pick<CreateApiKey, "scopes" | "relayer_ids">): ReadonlyArray<Violation> =>
   relayer_ids === undefined
     ? []
     : scopes.flatMap((scope, index) =>

@@ -85,7 +85,7 @@ const readKeys = Rows.all(ExpiringKey)
 /** `undefined`: all relayers. */
 type Ids = ReadonlyArray<string> | undefined
 
-export const makeAttentionRepo = Effect.gen(function* () {
+const makeAttentionRepo = Effect.gen(function* () {
   const sql = yield* client
   const text = (value: Statement.Fragment) => sql`to_json(${value}) #>> '{}'`
   const among = (column: string, ids: Ids) => (ids === undefined ? [] : [sql`t.${sql(column)} = ANY(${ids}::text[])`])
@@ -142,8 +142,8 @@ export const makeAttentionRepo = Effect.gen(function* () {
 })
 
 export type HeldRow = Effect.Success<ReturnType<typeof readHeld>>[number]
-export type CheckRow = typeof Check.Type
-export type ReceiverRow = typeof Receiver.Type
+type CheckRow = typeof Check.Type
+type ReceiverRow = typeof Receiver.Type
 
 /** Pages ask every five seconds. Callers that see the same share a result. */
 const timeToLive = "2 seconds"

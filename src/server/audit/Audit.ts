@@ -4,11 +4,10 @@ import { Array, Context, DateTime, Duration, Effect, Layer, Metric, Option, Sche
 import { Hex } from "effect/encoding"
 import * as Caller from "../../domain/access/Caller.ts"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
-import { AuditCheckpointNotFound, RecordedCheckpoint, resourceOf } from "../../domain/audit/Audit.ts"
+import { AuditCheckpointNotFound, AuditHead, resourceOf } from "../../domain/audit/Audit.ts"
 import type {
   AuditCheckpoint,
   AuditExportRecord,
-  AuditHead,
   AuditQuery,
   AuditRecord,
   AuditVerification,
@@ -358,7 +357,7 @@ export class AuditCheckpoints extends Context.Service<
       const transaction = yield* Transaction.make
 
       const recorded = Effect.fnUntraced(function* (action: KnownAction, checkpoint: AuditCheckpoint) {
-        yield* audit.record({ action, id: String(checkpoint.position), schema: RecordedCheckpoint, after: checkpoint })
+        yield* audit.record({ action, id: String(checkpoint.position), schema: AuditHead, after: checkpoint })
         yield* Effect.annotateLogs(Effect.logInfo("audit checkpoint changed"), {
           action,
           position: checkpoint.position

@@ -10,7 +10,7 @@ import type { RpcFailure } from "./RpcFailure.ts"
 
 // The circuit breaker of one URL. It stops calls to a provider that keeps failing, or that asked for a pause.
 
-export interface BreakerOptions {
+interface BreakerOptions {
   /** Failed calls in a row that open the breaker. */
   readonly failures: number
   /** The first time that it is open, in milliseconds. It doubles with each opening in a row, up to `longestOpenMs` in total. */
@@ -19,7 +19,7 @@ export interface BreakerOptions {
   readonly longestOpenMs: number
 }
 
-export interface Breaker {
+interface Breaker {
   /** `half_open`: the next call closes or opens the breaker. */
   readonly state: Effect.Effect<BreakerState>
   /** Whether the time that the provider asked for with `Retry-After` has not ended. */
@@ -33,7 +33,7 @@ export interface Breaker {
 }
 
 /** Whether the provider has answered, possibly with an error. */
-export const isWell = <A>(exit: Exit.Exit<A, Unanswered>) =>
+const isWell = <A>(exit: Exit.Exit<A, Unanswered>) =>
   Exit.isSuccess(exit) || Option.exists(Exit.findErrorOption(exit), ({ failure }) => failure.answered)
 
 const outcome = <A>(exit: Exit.Exit<A, Unanswered>) =>
@@ -45,7 +45,7 @@ const stateOf = (state: CircuitBreaker.State): BreakerState => {
 }
 
 /** `onState` receives the state after every call. */
-export const makeBreaker = Effect.fnUntraced(function* (
+const makeBreaker = Effect.fnUntraced(function* (
   { failures, longestOpenMs, openMs }: BreakerOptions,
   onState: (state: BreakerState, failure: RpcFailure | undefined) => Effect.Effect<void>
 ) {

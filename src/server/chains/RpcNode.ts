@@ -42,7 +42,7 @@ const maxDropped = 3
 /** Rounds for calls that the provider has put off because of a rate limit. */
 const maxRounds = 8
 
-export interface AskedCall extends RpcCall {
+interface AskedCall extends RpcCall {
   /**
    * `typed`: an error may be one of the codes of the dialect, which say nothing about the call. `raw`: the caller judges errors, except
    * those of a rate limit. `sent`: the call changes something, and each error to it alone is an answer.
@@ -50,7 +50,7 @@ export interface AskedCall extends RpcCall {
   readonly kind: "typed" | "raw" | "sent"
 }
 
-export type Outcome = Result.Result<RpcAnswer, Unanswered>
+type Outcome = Result.Result<RpcAnswer, Unanswered>
 
 interface ExchangeOptions<A extends AskedCall> {
   readonly dialect: Pick<RpcEndpoint, "codes" | "isAnswer">
@@ -87,7 +87,7 @@ const judgeOne = ({ dialect }: { readonly dialect: ExchangeOptions<AskedCall>["d
 }
 
 /** Why an error is no answer to the call. */
-export const failureOf = ({ codes }: Pick<RpcEndpoint, "codes">, { code }: RpcError): RpcFailure => {
+const failureOf = ({ codes }: Pick<RpcEndpoint, "codes">, { code }: RpcError): RpcFailure => {
   const known = codes[code]
   const detail = `JSON-RPC error ${code}`
   const failure = known === undefined ? answeredFailure("refused", detail) : rpcFailure(known, detail)
@@ -104,7 +104,7 @@ const isForbidden = ({ failure, http }: Unanswered) => failure.code === "refused
  * the same bytes have the same nonce, sequence or blockhash, so that a chain includes them once, however often and by whomever they are
  * sent. A node that has them already says so, or says that their nonce is used, which is never a reason to fail.
  */
-export const makeExchange = <A extends AskedCall>(options: ExchangeOptions<A>) => {
+const makeExchange = <A extends AskedCall>(options: ExchangeOptions<A>) => {
   const { delay, dialect, onUnheard, post, size } = options
   const judge = judgeOne(options)
   const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))

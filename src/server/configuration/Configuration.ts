@@ -53,7 +53,7 @@ const notThisDocument: Violation = {
   message: "is that of a plan of another document, or with other options: plan again"
 }
 
-export const makeApplying = Effect.fnUntraced(function* (plans: Plans.Plans) {
+const makeApplying = Effect.fnUntraced(function* (plans: Plans.Plans) {
   const lastChanges = yield* makeLastChanges
   const repo = yield* ConfigurationRepo.make
   const stage = yield* makeStaging
@@ -203,7 +203,7 @@ const exportScopes: ReadonlyArray<Scope> = [
   "api-keys:read"
 ]
 
-export const makeExporting = Effect.gen(function* () {
+const makeExporting = Effect.gen(function* () {
   const repo = yield* ConfigurationRepo.make
   const readFound = yield* FoundStates.make
   const { load: loadTokens } = yield* makeTokens

@@ -102,7 +102,7 @@ const remarkOf = ({ addresses, config }: ConfiguredSigner["signer"]): string =>
   ].join(", ")
 
 /** `wanted` absent: the document does not have the signer. */
-export const foundState = (
+const foundState = (
   found: ConfiguredSigner,
   wanted: { readonly object: WantedObject; readonly state: WantedState } | undefined,
   tokenOf: (secret: string) => string

@@ -73,7 +73,7 @@ export interface Ownership {
   readonly owned: (objects: ReadonlyArray<FoundState>) => ReadonlyArray<FoundState>
 }
 
-export const ownershipOf = (rows: ReadonlyArray<Managed>): Ownership => {
+const ownershipOf = (rows: ReadonlyArray<Managed>): Ownership => {
   const byName = new Map(rows.map((row) => [nameOf(row), row]))
   return {
     rows: byName,
@@ -100,7 +100,7 @@ interface Counted {
 }
 
 /** Counts per instance, because it is a limit for guessing and not a quota. */
-export const makeComparedSecrets = Effect.sync(() => {
+const makeComparedSecrets = Effect.sync(() => {
   const counted = new Map<string, Counted>()
 
   /** Whether the secret may be compared. `isEqual` is what the comparison would find. */

@@ -39,7 +39,7 @@ const withValue = (members: Members, [name, ...rest]: ReadonlyArray<string>, val
 }
 
 /** `stored`: the secrets that the service has, by their paths. A key that is to be generated is left out. */
-export const completeRequest = ({ marks, request }: WantedObject, stored: ReadonlyMap<string, string>): Members => {
+const completeRequest = ({ marks, request }: WantedObject, stored: ReadonlyMap<string, string>): Members => {
   let completed = request
   for (const [path, mark] of marks) {
     const secret = mark === "stored" ? stored.get(path) : undefined
@@ -53,22 +53,22 @@ const typed = <S extends Schema.Constraint>(schema: S) => Schema.decodeUnknownSy
 
 const toNotification = typed(CreateNotification)
 
-export const networkRequest = typed(CreateNetwork)
+const networkRequest = typed(CreateNetwork)
 const relayer = typed(CreateRelayer)
 
 /** A new relayer. The RPC URLs of one that is created again are those that are stored. */
-export const createRelayerRequest = ({ request }: WantedObject, state: WantedState, found: FoundState | undefined) => {
+const createRelayerRequest = ({ request }: WantedObject, state: WantedState, found: FoundState | undefined) => {
   const { custom_rpc_urls } = Result.getOrElse(unmasked(state, found), () => state).fields
   return relayer({ ...request, ...(custom_rpc_urls === undefined ? {} : { custom_rpc_urls }) })
 }
 
 /** A relayer that exists. If the document does not manage its pause, the pause stays as it is. */
-export const updateRelayerRequest = ({ managesPaused, request }: WantedObject, found: FoundState | undefined) =>
+const updateRelayerRequest = ({ managesPaused, request }: WantedObject, found: FoundState | undefined) =>
   relayer({ ...request, ...(managesPaused ? {} : { paused: found?.fields["paused"] === true }) })
 
-export const signerRequest = typed(CreateSigner)
-export const apiKeyRequest = typed(CreateApiKey)
-export const notificationRequest = (members: Members): CreateNotification => {
+const signerRequest = typed(CreateSigner)
+const apiKeyRequest = typed(CreateApiKey)
+const notificationRequest = (members: Members): CreateNotification => {
   const { paused: _, ...request } = members
   return toNotification(request)
 }
@@ -76,7 +76,7 @@ export const notificationRequest = (members: Members): CreateNotification => {
 const isCredentials = Schema.decodeUnknownOption(Schema.toType(ReplaceSignerCredentials))
 
 /** None: signers of the type have no login. */
-export const credentialsRequest = ({ type, config }: Members): Option.Option<ReplaceSignerCredentials> =>
+const credentialsRequest = ({ type, config }: Members): Option.Option<ReplaceSignerCredentials> =>
   isCredentials({ type, config })
 
 // Prepares the signers of a plan, outside of its transaction: opens given keys, asks key services for new ones, and tries new logins.

@@ -44,7 +44,7 @@ export interface Halves {
 
 const newHalf = () => randomBytes(32).toString("base64url")
 
-export const makeHalves = (): Halves => ({ cookie: newHalf(), proof: newHalf() })
+const makeHalves = (): Halves => ({ cookie: newHalf(), proof: newHalf() })
 
 /** 32 bytes as base64url. */
 const half = /^[A-Za-z0-9_-]{43}$/
@@ -64,12 +64,12 @@ export const sessionIdOf = (cookie: string): SessionId | undefined =>
 
 export const isProof = (text: string | undefined): text is string => text !== undefined && half.test(text)
 
-export const hashOfProof = (proof: string): Uint8Array => sha256("proof", proof)
+const hashOfProof = (proof: string): Uint8Array => sha256("proof", proof)
 
 /** Binds a session to its cookie and to the value of its key: a session does not outlive that value, and no row can be made up from another one. */
-export const bindingOf = (keyHash: Uint8Array, cookie: string): Uint8Array => sha256("binding", keyHash, cookie)
+const bindingOf = (keyHash: Uint8Array, cookie: string): Uint8Array => sha256("binding", keyHash, cookie)
 
-export const isEqualHash = (stored: Uint8Array, expected: Uint8Array): boolean =>
+const isEqualHash = (stored: Uint8Array, expected: Uint8Array): boolean =>
   stored.length === expected.length && timingSafeEqual(stored, expected)
 
 /** Both halves as the token of a request, and whether a person caused the request. Only the console's mount makes tokens. */
@@ -97,7 +97,7 @@ const SessionRow = Rows.withoutNulls(
 )
 
 /** A session with the hashes that its halves have to match. */
-export interface StoredSession {
+interface StoredSession {
   readonly session: Session
   readonly proofHash: Uint8Array
   readonly binding: Uint8Array
@@ -106,7 +106,7 @@ export interface StoredSession {
 const readRow = Rows.first(SessionRow)
 const readRows = Rows.all(SessionRow)
 
-export const makeSessionsRepo = (lifetimes: SessionLifetimes) =>
+const makeSessionsRepo = (lifetimes: SessionLifetimes) =>
   Effect.gen(function* () {
     const sql = yield* client
     const at = (column: string) => sql`to_json(${sql(column)}) #>> '{}' AS ${sql(column)}`
@@ -186,9 +186,7 @@ export const makeSessionsRepo = (lifetimes: SessionLifetimes) =>
 
 const RefusedSignIns = Schema.Struct({ count: Schema.Natural })
 
-export const makeSessionRecords = Effect.fnUntraced(function* (
-  repo: Effect.Success<ReturnType<typeof makeSessionsRepo>>
-) {
+const makeSessionRecords = Effect.fnUntraced(function* (repo: Effect.Success<ReturnType<typeof makeSessionsRepo>>) {
   const audit = yield* Audit
   const transaction = yield* Transaction.make
 

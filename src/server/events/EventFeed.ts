@@ -35,7 +35,7 @@ const oldestKept = (events: ReadonlyArray<PlacedEvent>): number => {
   return first
 }
 
-export interface EventBuffer {
+interface EventBuffer {
   /** The position up to which events are known; `undefined` before the first read of the table. */
   head(): Position | undefined
   /** The next events, at most `limit`; `undefined` if some of them are not in the buffer. */
@@ -48,7 +48,7 @@ export interface EventBuffer {
   add(events: ReadonlyArray<PlacedEvent>): Effect.Effect<void>
 }
 
-export const makeEventBuffer = (): EventBuffer => {
+const makeEventBuffer = (): EventBuffer => {
   const changed = Latch.makeUnsafe(false)
   let events: ReadonlyArray<PlacedEvent> = []
   /** All events after it and up to `head` are in `events`. */
@@ -96,7 +96,7 @@ export interface EventReader<E> {
   taken(batch: EventBatch): void
 }
 
-export interface EventReaderOptions<E> {
+interface EventReaderOptions<E> {
   /** Reads the table. */
   readonly page: (selection: Selection) => Effect.Effect<EventPage, E>
   readonly buffer: EventBuffer
@@ -119,7 +119,7 @@ const matches = ({ type, resource_id, relayers }: Filter, placed: PlacedEvent): 
   (resource_id === undefined || placed.event.resource_id === resource_id) &&
   (relayers === undefined || isOf(relayers, placed))
 
-export const makeEventReader = <E>({ page, buffer, filter, from, limit }: EventReaderOptions<E>): EventReader<E> => {
+const makeEventReader = <E>({ page, buffer, filter, from, limit }: EventReaderOptions<E>): EventReader<E> => {
   let at = from
 
   const read = Effect.suspend((): Effect.Effect<EventBatch, E> => {
@@ -171,7 +171,7 @@ const pollEveryHeldBack = Duration.millis(100)
 /** A reader that reconnects within this time continues from memory. */
 const idleTimeToLive = "30 seconds"
 
-export class EventTail extends Context.Service<
+class EventTail extends Context.Service<
   EventTail,
   {
     /** The newest events. The buffer grows until the scope closes. */

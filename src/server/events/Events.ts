@@ -120,7 +120,7 @@ type DelayHolder = typeof DelayHolder.Type
 const readDelay = Rows.one(EventDelay)
 const readHolder = Rows.first(Rows.withoutNulls(DelayHolder))
 
-export const makeEventDelayRepo = Effect.gen(function* () {
+const makeEventDelayRepo = Effect.gen(function* () {
   const sql = yield* client
   const oldest = sql`pg_snapshot_xmin(pg_current_snapshot())`
 

@@ -26,18 +26,18 @@ import type { Check, Claim } from "./HealthRepo.ts"
 
 // The metrics of health checks.
 
-export const healthChecksTotal = Metric.counter("health_checks_total", {
+const healthChecksTotal = Metric.counter("health_checks_total", {
   description: "Health checks of relayers, by network type and outcome.",
   incremental: true
 })
 
-export const healthCheckSeconds = Metric.histogram("health_check_seconds", {
+const healthCheckSeconds = Metric.histogram("health_check_seconds", {
   description: "Time to inspect the chain of a relayer, in seconds, by network type.",
   boundaries: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 })
 
 /** These have a series for each relayer, and exist only if the operator asked for them. */
-export const metricsPerRelayer = {
+const metricsPerRelayer = {
   relayer_enabled: Metric.gauge("relayer_enabled", {
     description: "0 while the service has disabled the relayer, else 1."
   }),

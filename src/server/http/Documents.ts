@@ -11,7 +11,7 @@ import * as Failures from "../responses/Failures.ts"
 import * as HomePage from "./HomePage.ts"
 
 /** For the routes of the documents, which need no API key: limits the requests of an address. */
-export const OpenDocument = HttpRouter.middleware(
+const OpenDocument = HttpRouter.middleware(
   Effect.map(
     Strangers,
     ({ admit }) =>
@@ -24,7 +24,7 @@ export const OpenDocument = HttpRouter.middleware(
 ).layer
 
 /** A response that a cache may store, and must ask the service about before it uses it again. The entity tag is weak, because the compressed forms of the response have the same one. */
-export const revalidated = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
+const revalidated = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
   const { body } = response
   const bytes = body._tag === "Uint8Array" ? body.body : ""
   return HttpServerResponse.setHeaders(response, {

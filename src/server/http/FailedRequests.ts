@@ -88,7 +88,7 @@ for (const path of ["/", "/favicon.ico", "/docs", "/openapi.json", "/openapi.yam
   documents.on("GET", path, true)
 
 /** Empty if no endpoint has this path. `docs`: whether the instance serves the documents. */
-export const allowedMethods = (url: string, docs: boolean): ReadonlyArray<string> => {
+const allowedMethods = (url: string, docs: boolean): ReadonlyArray<string> => {
   const routers = docs ? [router, documents] : [router]
   const allowed = [...methods].filter((method) => routers.some((routes) => routes.find(method, url) !== undefined))
   if (allowed.length === 0) return []

@@ -19,7 +19,7 @@ import * as RequestMetrics from "./RequestMetrics.ts"
 
 type ExchangeRequest = HttpServerRequest.HttpServerRequest
 
-export interface Exchange {
+interface Exchange {
   readonly request: ExchangeRequest
   readonly state: RequestState
   /** From a monotonic clock, in milliseconds. */
@@ -81,7 +81,7 @@ const withBearerToken = (request: ExchangeRequest): ExchangeRequest => {
   })
 }
 
-export const beginExchange = (
+const beginExchange = (
   context: Context.Context<never>,
   clientAddressOf: (request: ExchangeRequest) => string | undefined
 ): Exchange => {
@@ -98,7 +98,7 @@ export const beginExchange = (
 }
 
 /** All in one step, and as little as possible: the more services a request adds, the sooner its context is copied. */
-export const provideExchange = (
+const provideExchange = (
   context: Context.Context<ExchangeRequest>,
   { request, state }: Exchange
 ): Context.Context<ExchangeRequest> => {
@@ -113,7 +113,7 @@ export const provideExchange = (
 }
 
 /** Notes the route that the router has found. The router leaves it in the context of the fiber. */
-export const noteRoute = (exchange: Exchange, { context }: Fiber.Fiber<unknown, unknown>): void => {
+const noteRoute = (exchange: Exchange, { context }: Fiber.Fiber<unknown, unknown>): void => {
   const found = Context.getOrUndefined(context, HttpRouter.RouteContext)
   if (found !== undefined && found !== exchange.mountedAt) exchange.endpoint = found.route.path
 }
@@ -122,7 +122,7 @@ export const noteRoute = (exchange: Exchange, { context }: Fiber.Fiber<unknown, 
 const rounded = (ms: number): number => Math.round(ms * 10) / 10
 
 /** `status` is `aborted` if the client has disconnected. The line in the log has no query, which may contain data. */
-export const endExchange = (
+const endExchange = (
   { state, request, started, endpoint }: Exchange,
   status: string,
   fiber: Fiber.Fiber<unknown, unknown>,
@@ -188,7 +188,7 @@ const isCrossOrigin = (request: CorsRequest): boolean =>
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-export const makeCors = (
+const makeCors = (
   allowedOrigins: ReadonlyArray<string>,
   { admitPreflight }: Pick<Strangers["Service"], "admitPreflight">
 ) => {
@@ -237,7 +237,7 @@ const keepStrongTag = (response: CompressedResponse): CompressedResponse =>
     ? HttpServerResponse.setHeader(response, "content-encoding", "identity")
     : response
 
-export const makeCompression = Effect.map(
+const makeCompression = Effect.map(
   HttpPlatform.HttpPlatform,
   (platform) =>
     <E, R>(self: Effect.Effect<CompressedResponse, E, R>) => {
@@ -267,7 +267,7 @@ const withoutBody = ({ headers }: ConditionalResponse): ConditionalResponse =>
     headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !headersOfBody.has(name)))
   })
 
-export const respondConditionally = (
+const respondConditionally = (
   { method, headers }: HttpServerRequest.HttpServerRequest,
   response: ConditionalResponse
 ): ConditionalResponse => {

@@ -24,10 +24,10 @@ const Finished = Schema.Struct({
 const Running = Schema.Struct({ is_running: Schema.Literal(true), request_hash: Schema.Uint8Array })
 const Row = Schema.Union([Finished, Running])
 
-export type SealedResponse = Pick<typeof Finished.Type, "status" | "headers" | "body_sealed">
+type SealedResponse = Pick<typeof Finished.Type, "status" | "headers" | "body_sealed">
 
 /** One run of a request with a key. */
-export interface KeyedRun {
+interface KeyedRun {
   /** A hash of the caller and the key. */
   readonly id: string
   readonly requestHash: Uint8Array
@@ -51,7 +51,7 @@ const readLock = Rows.one(Schema.Struct({ locked: Schema.Boolean }))
 
 const encodeHeaders = Schema.encodeSync(Headers)
 
-export const makeIdempotencyRepo = Effect.gen(function* () {
+const makeIdempotencyRepo = Effect.gen(function* () {
   const sql = yield* client
 
   /** Excludes other transactions of all instances until the running one ends; false if another one holds the lock. */

@@ -18,13 +18,13 @@ import type { OpenRow, StepState } from "./StepState.ts"
 const maxRounds = 3
 
 /** Questions about one transaction before it is decided. Each network answers every question at once, so that few follow. */
-export const maxQuestions = 4
+const maxQuestions = 4
 
 /**
  * Asks the chain what decisions need to know besides a poll. Returns what is seen of each row with its answer, by number. Each foreign
  * transaction that the chain shows meanwhile marks the requests that it could be, before any of these is decided.
  */
-export const inquire = Effect.fnUntraced(function* (
+const inquire = Effect.fnUntraced(function* (
   { context: { chain, ledger, hold }, storedLane, lane, update }: StepState,
   inquiries: Arr.NonEmptyReadonlyArray<Inquiry>
 ) {
@@ -112,7 +112,7 @@ const growWindow = ({ context: { memory, rules }, lane }: StepState, judged: Rea
 }
 
 /** Writes decisions. */
-export const applyChanges = Effect.fnUntraced(function* (step: StepState, judged: ReadonlyArray<Judged>) {
+const applyChanges = Effect.fnUntraced(function* (step: StepState, judged: ReadonlyArray<Judged>) {
   const { context } = step
   const decided = judged.flatMap(({ row: { stored }, commands }): ReadonlyArray<Decided> =>
     commands.filter(isChange).map((command) => ({ stored, command }))

@@ -60,7 +60,7 @@ const toLaneRelayer = (rules: Rules, { relayer, network, urls }: RelayerTarget):
 }
 
 /** A relayer that the lane cannot use, because a row was changed or removed in the database. */
-export interface UnusableRelayer {
+interface UnusableRelayer {
   readonly id: RelayerId
   /** For the log. */
   readonly reason: string
@@ -87,7 +87,7 @@ const loadRelayer = ({ targets, rules }: RelayerOptions, id: RelayerId): Effect.
 }
 
 /** The relayers by id, and those that cannot be used. */
-export const loadRelayers = Effect.fnUntraced(function* (options: RelayerOptions, ids: Iterable<RelayerId>) {
+const loadRelayers = Effect.fnUntraced(function* (options: RelayerOptions, ids: Iterable<RelayerId>) {
   const loaded = yield* Effect.forEach(new Set(ids), (id) => loadRelayer(options, id), { concurrency: "unbounded" })
   const [relayers, unusable] = Array.separate(loaded)
   return { relayers: new Map(relayers.map((relayer) => [relayer.id, relayer])), unusable }
@@ -116,7 +116,7 @@ const warnOfUnusable = Effect.fnUntraced(function* (
 const heldForRow = Command.Hold({ cause: cause("row_changed"), scope: "relayer" })
 
 /** A restored transaction keeps its code, because it waits for an operator in any case. */
-export const holdUnusable = Effect.fnUntraced(function* (step: StepState, unusable: ReadonlyArray<UnusableRelayer>) {
+const holdUnusable = Effect.fnUntraced(function* (step: StepState, unusable: ReadonlyArray<UnusableRelayer>) {
   yield* warnOfUnusable(step, unusable)
   const ids = new Set(unusable.map(({ id }) => id))
   const decided = step.stored().flatMap((stored): ReadonlyArray<Decided> => {
@@ -131,7 +131,7 @@ export const holdUnusable = Effect.fnUntraced(function* (step: StepState, unusab
 
 const none: ReadonlyArray<GapSignature> = []
 
-export const fill = Effect.fnUntraced(function* (
+const fill = Effect.fnUntraced(function* (
   step: StepState,
   fillers: ReadonlyArray<Filler>,
   owner: StoredTransaction,

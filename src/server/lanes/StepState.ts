@@ -19,14 +19,14 @@ import type { LaneChain, LaneRelayer, LaneRow, Poll } from "./LaneNetwork.ts"
 
 // What API keys have left for fees, when signatures are decided. The commit of a signature checks it again, under a lock.
 
-export interface FeeBudget {
+interface FeeBudget {
   /** What the transaction may cost in fees in all, in the smallest unit of its chain. Undefined: its API key has no limit. */
   maximumOf(stored: StoredTransaction): bigint | undefined
   /** The limits of its API key and of the keys that this one descends from. */
   limitsOf(stored: StoredTransaction): ReadonlyArray<FeeLimit>
 }
 
-export interface LaneFees {
+interface LaneFees {
   /** `type`: of the network of the lane. */
   budgetOf(type: string, open: ReadonlyArray<StoredTransaction>): Effect.Effect<FeeBudget>
 }

@@ -36,7 +36,7 @@ const readIdentities = Rows.all(Schema.Struct({ identity: Schema.String }))
 
 const given = (values: ReadonlyArray<string | undefined>) => values.filter((value) => value !== undefined)
 
-export const makeIdentitiesRepo = Effect.gen(function* () {
+const makeIdentitiesRepo = Effect.gen(function* () {
   const sql = yield* client
 
   /**

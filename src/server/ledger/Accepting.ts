@@ -80,7 +80,7 @@ export const newlyStored = (
 
 const keyOf = ({ chain, address }: Account): string => `${chain} ${address}`
 
-export const makeInserting = Effect.gen(function* () {
+const makeInserting = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* makeNewTransactions
   const lanes = yield* LanesRepo.make
@@ -137,7 +137,7 @@ export const makeInserting = Effect.gen(function* () {
 
 // Transactions whose bytes a caller got signed before: they take the signature over, because the bytes are outside already.
 
-export const makeTakingOver = Effect.gen(function* () {
+const makeTakingOver = Effect.gen(function* () {
   const repo = yield* makeGivenSignatures
   const networks = yield* LedgerRules
 

@@ -16,7 +16,7 @@ import type { Account, LaneId, StoredLane } from "./LedgerEntries.ts"
 // Reads and writes channels: the further accounts of lanes, their keys, and the transactions that make and end them.
 
 /** A transaction that the service makes itself. */
-export interface ChannelTransaction {
+interface ChannelTransaction {
   readonly id: TransactionId
   readonly request: unknown
   readonly priority: number
@@ -24,7 +24,7 @@ export interface ChannelTransaction {
 }
 
 /** A new account, with its key. */
-export interface SealedChannel {
+interface SealedChannel {
   readonly address: string
   readonly sealed: Uint8Array
 }
@@ -45,7 +45,7 @@ const readWork = Rows.one(
   Rows.withoutNulls(Schema.Struct({ is_open: Schema.Boolean, failed_at: Schema.optionalKey(Schema.Int) }))
 )
 
-export const makeChannelsRepo = Effect.gen(function* () {
+const makeChannelsRepo = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* LedgerRules
   const moment = (at: Moment) => sql`to_timestamp(${at}::float8 / 1000)`

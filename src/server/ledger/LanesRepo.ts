@@ -61,14 +61,14 @@ type Row = (typeof Row)["Type"]
 const read = Rows.all(Row)
 
 /** `at`: milliseconds. */
-export const laneMoment = (sql: SqlClient.SqlClient) => (at: number) => sql`to_timestamp(${at}::float8 / 1000)`
+const laneMoment = (sql: SqlClient.SqlClient) => (at: number) => sql`to_timestamp(${at}::float8 / 1000)`
 
 /** A moment of the lane `l` in milliseconds. */
-export const laneMillis = (sql: SqlClient.SqlClient) => (column: string) =>
+const laneMillis = (sql: SqlClient.SqlClient) => (column: string) =>
   sql`(extract(epoch FROM l.${sql(column)}) * 1000)::bigint`
 
 /** JSON of what only the network of the account counts. */
-export const countersText = (rules: LedgerRules["Service"], chain: string, { counters }: LaneAccount): string | null =>
+const countersText = (rules: LedgerRules["Service"], chain: string, { counters }: LaneAccount): string | null =>
   counters === undefined ? null : rules.of(chain).counters.text(counters)
 
 /** The columns of the lane `l`. */

@@ -71,7 +71,7 @@ const alwaysWhole = 11
 
 const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
 
-export const makeTransactionPages = Effect.gen(function* () {
+const makeTransactionPages = Effect.gen(function* () {
   const sql = yield* client
   const readRows = transactionReader(yield* LedgerRules)
 

@@ -32,7 +32,7 @@ const OpenSummary = Rows.withoutNulls(
 )
 export type OpenSummary = (typeof OpenSummary)["Type"]
 
-export const readFinals = Rows.all(FinalStep)
+const readFinals = Rows.all(FinalStep)
 const readOpen = Rows.one(OpenSummary)
 
 /** Absent: transactions of all relayers. */

@@ -135,7 +135,7 @@ const markOf = (keyring: Keyring) =>
   }))
 
 /** Adds a mark for the current key. Without a mark, the database refuses what the key seals. */
-export const admitKeyring = Effect.fn("MasterKey.admit")(function* (repo: MasterKeyRepo, keyring: Keyring) {
+const admitKeyring = Effect.fn("MasterKey.admit")(function* (repo: MasterKeyRepo, keyring: Keyring) {
   yield* repo.admit(yield* markOf(keyring), (marks) => checkMarks(keyring, marks))
 })
 
@@ -150,10 +150,10 @@ export const layerMasterKeyCheck = Layer.effectDiscard(
 // Walks over the sealed values of all tables and brings them under the current key.
 
 /** Values that are re-wrapped with one statement. */
-export const rewrapBatch = 500
+const rewrapBatch = 500
 
 /** How many stale values a walk found, and how many it re-wrapped: fewer if values were locked or have changed. */
-export interface Walked {
+interface Walked {
   readonly found: number
   readonly rewrapped: number
 }
@@ -167,7 +167,7 @@ const rewrapValue = (keyring: Keyring, { table, column }: SealedColumn, { id, se
       )
     )
 
-export const makeRewrapping = Effect.gen(function* () {
+const makeRewrapping = Effect.gen(function* () {
   const values = yield* ProtectedRowsRepo.makeSealedRepo
 
   const replace = (column: SealedColumn, changes: ReadonlyArray<ProtectedRowsRepo.Rewrapped>, takesTurns: boolean) => {

@@ -17,7 +17,7 @@ export interface SealedColumn {
 }
 
 /** What directs the secret of a signer. Only signers whose key stays in a key service have a curve and a public key. */
-export const signerContent = `jsonb_build_object('type', type, 'config', config, 'addresses', jsonb_strip_nulls(
+const signerContent = `jsonb_build_object('type', type, 'config', config, 'addresses', jsonb_strip_nulls(
   jsonb_build_object('evm', evm_address, 'solana', solana_address, 'stellar', stellar_address)))
   || jsonb_strip_nulls(jsonb_build_object('curve', curve, 'public_key', public_key))`
 

@@ -49,10 +49,10 @@ import { builtin } from "./builtin.ts"
 
 // Reads networks with what they inherit, and their unmasked RPC URLs.
 
-export const orNetworkNotFound = <A>(found: A | undefined) =>
+const orNetworkNotFound = <A>(found: A | undefined) =>
   found === undefined ? Effect.fail(new NetworkNotFound({})) : Effect.succeed(found)
 
-export const makeNetworkReading = Effect.gen(function* () {
+const makeNetworkReading = Effect.gen(function* () {
   const repo = yield* NetworksRepo.make
   const secrets = yield* Secrets
 
@@ -70,7 +70,7 @@ export const makeNetworkReading = Effect.gen(function* () {
 
 // The rules of creating, changing and deleting a network.
 
-export const makeNetworkEditing = Effect.gen(function* () {
+const makeNetworkEditing = Effect.gen(function* () {
   const repo = yield* NetworksRepo.make
   const secrets = yield* Secrets
   const outbound = yield* Outbound

@@ -42,7 +42,7 @@ const placeOfKey = ({ id, url }: KeyReceiver, column: KeyColumn) => ({
   context: { url }
 })
 
-export const sealSigningKey = (
+const sealSigningKey = (
   secrets: Secrets["Service"],
   receiver: KeyReceiver,
   key: Redacted.Redacted,
@@ -56,7 +56,7 @@ export const openSigningKey = (
   column: KeyColumn
 ) => secrets.open(sealed, placeOfKey(receiver, column))
 
-export interface ReceiverChange {
+interface ReceiverChange {
   readonly before: KeyReceiver
   readonly after: KeyReceiver
   readonly stored: SealedKeys
@@ -83,7 +83,7 @@ const movedKeys = Effect.fnUntraced(function* (secrets: Secrets["Service"], { be
  * The keys after a change of the key or the URL; `undefined` if they stay as they are. The same key again changes nothing, so
  * that a patch that is sent twice does not remove the previous key. A stored key that does not open can only be replaced.
  */
-export const replaceSigningKey = Effect.fnUntraced(function* (
+const replaceSigningKey = Effect.fnUntraced(function* (
   secrets: Secrets["Service"],
   change: ReceiverChange
 ): Effect.fn.Return<ReplacedKeys | undefined> {

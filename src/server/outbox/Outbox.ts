@@ -11,7 +11,7 @@ import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
 
 // Inserts into the table `deliveries`. The modules in `notifications/delivery/` read it.
 
-export interface NewDelivery {
+interface NewDelivery {
   readonly id: string
   readonly notification_id: string
   readonly event_id: number
@@ -20,7 +20,7 @@ export interface NewDelivery {
   readonly body: string
 }
 
-export const makeOutboxRepo = Effect.gen(function* () {
+const makeOutboxRepo = Effect.gen(function* () {
   const sql = yield* client
 
   /** Inserts the deliveries in their order. A delivery for a deleted notification is omitted. */

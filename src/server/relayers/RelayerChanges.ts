@@ -45,7 +45,7 @@ import type { HeldRelayer, StoredRelayer } from "./StoredRelayer.ts"
 
 // What a relayer refers to: its network, its signer and its notification.
 
-export const noNotification: Violation = { field: "notification_id", message: "no notification with this id" }
+const noNotification: Violation = { field: "notification_id", message: "no notification with this id" }
 
 interface Serving {
   readonly type: string
@@ -62,7 +62,7 @@ export const cannotServe = (signer: Serving | undefined, networkType: NetworkTyp
 }
 
 /** Fails with every reference of a request that does not exist or does not fit. Called if one of them is wrong. */
-export const makeRelayerReferences = Effect.gen(function* () {
+const makeRelayerReferences = Effect.gen(function* () {
   const networks = yield* Networks
   const signers = yield* Signers
   const notifications = yield* Notifications
@@ -102,7 +102,7 @@ export const makeRelayerReferences = Effect.gen(function* () {
 
 // What is wrong with the providers and the account of a relayer that is about to be created.
 
-export const makeRelayerPreview = Effect.gen(function* () {
+const makeRelayerPreview = Effect.gen(function* () {
   const networks = yield* Networks
   const signers = yield* Signers
   const chains = yield* Chains
@@ -136,7 +136,7 @@ export const makeRelayerPreview = Effect.gen(function* () {
 
 // Creates relayers in batches: relayers that arrive while batches are written form the next one (ADR 0010, 0017).
 
-export interface Creation extends Omit<NewRelayer, "account"> {
+interface Creation extends Omit<NewRelayer, "account"> {
   readonly origin: Origin
 }
 
@@ -159,7 +159,7 @@ const batchPatience = "100 millis"
 const signerOf = ({ request }: Creation) => SignerId.make(request.signer_id)
 
 /** Creates a relayer and records it in one transaction. */
-export const makeCreationBatches = Effect.gen(function* () {
+const makeCreationBatches = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* makeNewRelayersRepo
   const signers = yield* Signers

@@ -20,7 +20,7 @@ const inNeed = (sql: SqlClient.SqlClient) =>
   sql`((c.state ->> 'status') IN ('degraded', 'failing', 'disabled') OR (c.state ->> 'told_low') = 'true')`
 
 /** Whether the relayer is in this state. */
-export const hasHealthState = (sql: SqlClient.SqlClient, state: HealthStatus) => {
+const hasHealthState = (sql: SqlClient.SqlClient, state: HealthStatus) => {
   const isState = sql`(c.state ->> 'status') = ${state}`
   const condition = state === "healthy" || state === "unknown" ? isState : sql`${inNeed(sql)} AND ${isState}`
   return sql`t.id IN (SELECT c.relayer_id FROM relayer_checks c WHERE ${condition})`
@@ -30,7 +30,7 @@ export const hasHealthState = (sql: SqlClient.SqlClient, state: HealthStatus) =>
  * How urgently the relayer needs an operator: 0 is the most urgent. PostgreSQL evaluates each subquery once, with the index of
  * relayers in need, so that healthy relayers cost nothing.
  */
-export const urgencyOf = (sql: SqlClient.SqlClient) => {
+const urgencyOf = (sql: SqlClient.SqlClient) => {
   const among = (condition: Statement.Fragment) =>
     sql`t.id IN (SELECT c.relayer_id FROM relayer_checks c WHERE ${inNeed(sql)} AND ${condition})`
   return sql`
@@ -52,10 +52,10 @@ const openTransactions = (sql: SqlClient.SqlClient) =>
   sql`o.relayer_number = t.seq AND o.state BETWEEN 'mined' AND 'submitted'`
 
 /** The checks of relayers `t`, which `listed` reads. A join, so that PostgreSQL may read a small table at once instead of each row by the index. */
-export const joinedChecks = (sql: SqlClient.SqlClient) => sql`LEFT JOIN relayer_checks c ON c.relayer_id = t.id`
+const joinedChecks = (sql: SqlClient.SqlClient) => sql`LEFT JOIN relayer_checks c ON c.relayer_id = t.id`
 
 /** The JSON of `ListedHealth`, or null. */
-export const listedHealth = (sql: SqlClient.SqlClient) => sql`
+const listedHealth = (sql: SqlClient.SqlClient) => sql`
   CASE WHEN c.relayer_id IS NOT NULL THEN (
     SELECT json_strip_nulls(json_build_object(
       'state', c.state ->> 'status',
@@ -107,7 +107,7 @@ interface Skipped {
 }
 
 /** Sequence numbers per row of `relayer_blocks`. */
-export const blockSize = 8192
+const blockSize = 8192
 
 const firstBlock = (sql: SqlClient.SqlClient, offset: number, direction: Statement.Fragment) => ({
   with: sql`
@@ -123,7 +123,7 @@ const firstBlock = (sql: SqlClient.SqlClient, offset: number, direction: Stateme
 })
 
 /** The order for `relayers t`. Each order has an index, except `attention`, which sorts all relayers. */
-export const orderOf = (sql: SqlClient.SqlClient, sort: RelayerSort): RelayerOrder => {
+const orderOf = (sql: SqlClient.SqlClient, sort: RelayerSort): RelayerOrder => {
   switch (sort) {
     case "created_at":
       return {

@@ -48,7 +48,7 @@ interface Reading {
   readonly share: ConnectionShare | undefined
 }
 
-export const makeRelayerReading = Effect.gen(function* () {
+const makeRelayerReading = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* RelayersRepo.make
   const pages = yield* RelayerPagesRepo.make

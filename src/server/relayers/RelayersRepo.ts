@@ -27,7 +27,7 @@ const encodePolicies = {
 const encodeMasked = Schema.encodeUnknownEffect(Schema.Array(MaskedRpcConfig))
 
 /** The columns of what can change. */
-export const changeable = ({ name, paused, notification_id, network_type, policies }: CreateRelayer) =>
+const changeable = ({ name, paused, notification_id, network_type, policies }: CreateRelayer) =>
   Effect.map(policies === undefined ? Effect.undefined : encodePolicies[network_type](policies), (encoded) => ({
     name,
     paused,
@@ -35,7 +35,7 @@ export const changeable = ({ name, paused, notification_id, network_type, polici
     policies: Rows.jsonText(encoded)
   }))
 
-export const shownUrls = (masked: ReadonlyArray<MaskedRpcConfig> | undefined) =>
+const shownUrls = (masked: ReadonlyArray<MaskedRpcConfig> | undefined) =>
   Effect.map(masked === undefined ? Effect.undefined : encodeMasked(masked), Rows.jsonText)
 
 /** The signer, its address on the network type, the notification or the network does not exist. */

@@ -14,7 +14,7 @@ import { setHeader } from "./CurrentRequest.ts"
 // Records the log lines and spans of a request that is sent with `X-Relayer-Debug: true`.
 
 /** Returns what the current request has recorded so far. `undefined` if it is not recorded. */
-export const CurrentRecording = Context.Reference<(() => Metadata) | undefined>(
+const CurrentRecording = Context.Reference<(() => Metadata) | undefined>(
   "effect-relayer/server/responses/Respond/CurrentRecording",
   { defaultValue: () => undefined }
 )

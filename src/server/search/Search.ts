@@ -36,7 +36,7 @@ const last = "\u{10ffff}"
 /** `undefined`: all relayers. */
 type Ids = ReadonlyArray<string> | undefined
 
-export const makeSearchRepo = Effect.gen(function* () {
+const makeSearchRepo = Effect.gen(function* () {
   const sql = yield* client
   const among = (column: Statement.Fragment, ids: Ids) =>
     ids === undefined ? [] : [sql`${column} = ANY(${ids}::text[])`]

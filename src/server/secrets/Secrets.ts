@@ -30,7 +30,7 @@ export interface SecretPlace {
   readonly context?: unknown
 }
 
-export interface MasterKey {
+interface MasterKey {
   /** The first bytes of the key's SHA-256, in hex. */
   readonly id: string
   readonly key: Aead.Key
@@ -40,7 +40,7 @@ export interface MasterKey {
 
 const algorithm = Aead.aes256Gcm
 
-export const keyIdLength = 4
+const keyIdLength = 4
 const headerLength = 1 + keyIdLength
 
 /** Bytes of nonce, encrypted data key and tag. */
@@ -59,12 +59,12 @@ const concatBytes = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
 /** Versions 1 and 2 were not bound to a context, and nothing of them opens. */
 const sealVersion = 3
 
-export const headerOfKey = (keyId: Uint8Array): Uint8Array => Uint8Array.from([sealVersion, ...keyId])
+const headerOfKey = (keyId: Uint8Array): Uint8Array => Uint8Array.from([sealVersion, ...keyId])
 
-export const isCurrentSeal = (sealed: Uint8Array): boolean => sealed[0] === sealVersion
+const isCurrentSeal = (sealed: Uint8Array): boolean => sealed[0] === sealVersion
 
 /** The master key that `sealed` names. */
-export const keyIdOfSealed = (sealed: Uint8Array): string => Hex.encode(sealed.subarray(1, headerLength))
+const keyIdOfSealed = (sealed: Uint8Array): string => Hex.encode(sealed.subarray(1, headerLength))
 
 const associatedData = ({ table, id, column, context }: SecretPlace) => {
   const bound = context !== undefined ? [canonicalJson(context)] : []
@@ -73,7 +73,7 @@ const associatedData = ({ table, id, column, context }: SecretPlace) => {
 
 type Opened = Effect.Effect<Uint8Array, CryptoError.CryptoError>
 
-export const makeEnvelope = Effect.gen(function* () {
+const makeEnvelope = Effect.gen(function* () {
   const aead = yield* Aead.Aead
   const random = yield* SecureRandom.SecureRandom
 
@@ -171,7 +171,7 @@ const masterKeyOf = Effect.fnUntraced(function* (bytes: Redacted.Redacted<Uint8A
 
 const startsWith = (bytes: Uint8Array, start: Uint8Array) => start.every((byte, index) => bytes[index] === byte)
 
-export const makeKeyring = Effect.fnUntraced(function* ({ current: currentKey, others = [] }: KeyringKeys) {
+const makeKeyring = Effect.fnUntraced(function* ({ current: currentKey, others = [] }: KeyringKeys) {
   const envelope = yield* makeEnvelope
   const current = yield* masterKeyOf(currentKey)
   const known = Arr.dedupeWith([current, ...(yield* Effect.forEach(others, masterKeyOf))], (a, b) => a.id === b.id)
@@ -236,7 +236,7 @@ const nativeAes: Aead.Implementation = {
   }
 }
 
-export const layerNativeAead = Aead.layerWebCryptoWith({ implementations: { aes256Gcm: nativeAes } }).pipe(
+const layerNativeAead = Aead.layerWebCryptoWith({ implementations: { aes256Gcm: nativeAes } }).pipe(
   Layer.provide(SecureRandom.layerWebCrypto)
 )
 

@@ -16,7 +16,7 @@ const SecretRow = Schema.Struct({ name: Schema.String, sealed: Schema.Uint8Array
 const readFound = Rows.all(SecretRow)
 const readKept = Rows.one(SecretRow)
 
-export const makeServiceSecretsRepo = Effect.gen(function* () {
+const makeServiceSecretsRepo = Effect.gen(function* () {
   const sql = yield* client
 
   /** The sealed secrets by name. Names without a secret are left out. */

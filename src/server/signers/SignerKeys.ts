@@ -31,7 +31,7 @@ const encodeAddress: Record<NetworkType, (publicKey: Uint8Array) => Promise<stri
 }
 
 /** The addresses on the network types of the curve. */
-export const addressesOfKey = Effect.fn("SignerKeys.ofPublicKey")((curve: Curve, publicKey: Uint8Array) =>
+const addressesOfKey = Effect.fn("SignerKeys.ofPublicKey")((curve: Curve, publicKey: Uint8Array) =>
   Effect.promise(async (): Promise<Partial<SignerAddresses>> => {
     const encoded = networkTypesOn([curve]).map(
       async (networkType) => [networkType, await encodeAddress[networkType](publicKey)] as const
@@ -72,7 +72,7 @@ const count = (type: SignerType, { reason }: SignerUnavailable) =>
   Metric.update(Metric.withAttributes(signerFailuresTotal, { type, reason }), 1)
 
 /** Returns the same key with measured signatures. Interrupted signatures are not measured. */
-export const measured = (type: SignerType, backend: SignerBackend): SignerBackend => ({
+const measured = (type: SignerType, backend: SignerBackend): SignerBackend => ({
   ...backend,
   sign: (curve, message) =>
     Effect.flatMap(Clock.monotonicTimeNanos, (began) =>

@@ -45,7 +45,7 @@ const refusing = (backend: SignerBackend, { message }: SignerDisabledReason): Si
     )
 })
 
-export const makeDisabling = Effect.gen(function* () {
+const makeDisabling = Effect.gen(function* () {
   const repo = yield* SignersRepo.make
   const changes = yield* Changes
   const transaction = yield* Transaction.make
@@ -99,7 +99,7 @@ export const makeDisabling = Effect.gen(function* () {
 const isSameKey = (one: Signer, other: Signer): boolean =>
   Equal.equals({ ...SignerKeys.content(one), config: {} }, { ...SignerKeys.content(other), config: {} })
 
-export const makeSignerLogins = Effect.gen(function* () {
+const makeSignerLogins = Effect.gen(function* () {
   const repo = yield* SignersRepo.make
   const keys = yield* SignerKeys.make
   const audit = yield* Audit

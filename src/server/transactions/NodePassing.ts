@@ -42,7 +42,7 @@ export const resultReply = <R>(
   )
 
 /** A call of a batch that no provider answered; alone, it would fail with a status of HTTP. */
-export const unreachedReply = (call: NodeCall, error: RelayerNotFound | BadGateway | TooManyRequests): Reply => {
+const unreachedReply = (call: NodeCall, error: RelayerNotFound | BadGateway | TooManyRequests): Reply => {
   switch (error._tag) {
     case "BadGateway":
       return errorReply(call, new RpcError({ code: rpcCodes.internal, message: error.error }))

@@ -189,7 +189,7 @@ export interface CauseSince {
   readonly since: Moment
 }
 
-export const makePredecessors = Effect.gen(function* () {
+const makePredecessors = Effect.gen(function* () {
   const ledger = yield* Ledger
   const networks = yield* LedgerRules
 

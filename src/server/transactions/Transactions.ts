@@ -66,7 +66,7 @@ const newTransaction = (
 }
 
 /** The bodies of a request, which the network of its relayer reads. */
-export interface Reading {
+interface Reading {
   read(network: IntakeNetwork): Effect.Effect<ReadonlyArray<unknown>, BadRequest>
   /** Path of the body with this index, such as `transactions.0.`. */
   pathOf(index: number): string
@@ -95,7 +95,7 @@ const besides = (refusal: Refusal, known: Repeats, { pathOf }: Reading): Refusal
   }
 }
 
-export const makeAcceptance = Effect.fnUntraced(function* (senders: Senders) {
+const makeAcceptance = Effect.fnUntraced(function* (senders: Senders) {
   const ledger = yield* Ledger
   const fees = yield* makeKeyFees
   const random = yield* SecureRandom.SecureRandom
@@ -177,7 +177,7 @@ const programTime = 30_000
 const cancelShare = 1 / 3
 
 /** `checkOwn`: of `OwnTransactions.make`. */
-export const makeCancellations = Effect.fnUntraced(function* (checkOwn: Effect.Success<typeof makeOwnCheck>) {
+const makeCancellations = Effect.fnUntraced(function* (checkOwn: Effect.Success<typeof makeOwnCheck>) {
   const ledger = yield* Ledger
 
   const cancel = Effect.fnUntraced(function* (relayerNumber: number, id: TransactionId) {

@@ -50,13 +50,13 @@ const maxSocketPath = 103
 /** Bytes. A longer temporary folder leaves no room for the name of the socket. */
 const maxTemporaryPath = 60
 
-export const serverAtSocket = (socketFolder: string, port: number): ServerConnections => {
+const serverAtSocket = (socketFolder: string, port: number): ServerConnections => {
   const socketUrl = urlOfSocket(username, databaseName, socketFolder, port)
   const connection = { database: databaseName, username, path: socketFile(socketFolder, port) }
   return { connection, url: Redacted.make(socketUrl), socketUrl }
 }
 
-export const serverAtPort = (port: number, password: Redacted.Redacted): ServerConnections => {
+const serverAtPort = (port: number, password: Redacted.Redacted): ServerConnections => {
   const url = `postgres://${username}:${encodeURIComponent(Redacted.value(password))}@${loopback}:${port}/${databaseName}`
   const connection = { database: databaseName, username, host: loopback, port, password }
   return { connection, url: Redacted.make(url), socketUrl: undefined }
@@ -76,7 +76,7 @@ const shortLink = (folder: string, user: SystemUser | undefined) =>
   )
 
 /** The socket is in the data folder, which only the server's user can enter, or behind a link if its path is too long. */
-export const unixTransport = Effect.fnUntraced(function* (
+const unixTransport = Effect.fnUntraced(function* (
   folder: string,
   user: SystemUser | undefined
 ): Effect.fn.Return<Transport, DatabaseError, Scope.Scope> {
@@ -87,11 +87,11 @@ export const unixTransport = Effect.fnUntraced(function* (
 
 const passwordFile = (dataDir: string) => path.join(dataDir, "postgres.password")
 
-export const readPassword = async (dataDir: string): Promise<Redacted.Redacted> =>
+const readPassword = async (dataDir: string): Promise<Redacted.Redacted> =>
   Redacted.make((await fs.readFile(passwordFile(dataDir), "utf8")).trim())
 
 /** The password of the server on TCP, made on the first start and kept in the data directory. */
-export const keptPassword = (dataDir: string, user: SystemUser | undefined) =>
+const keptPassword = (dataDir: string, user: SystemUser | undefined) =>
   Effect.tryPromise(async () => {
     const file = passwordFile(dataDir)
     if (!existsSync(file)) await Durable.add(file, randomBytes(32).toString("base64url"))
@@ -110,7 +110,7 @@ const freePort = Effect.callback<number, DatabaseError>((resume) => {
 })
 
 /** A free port of loopback. */
-export const tcpTransport = (password: Redacted.Redacted): Effect.Effect<Transport, DatabaseError> =>
+const tcpTransport = (password: Redacted.Redacted): Effect.Effect<Transport, DatabaseError> =>
   Effect.map(freePort, (port) => ({
     listen: { socketFolder: undefined, port },
     server: serverAtPort(port, password)

@@ -6,16 +6,7 @@ import * as path from "node:path"
 const src = path.resolve(import.meta.dirname, "../../../src")
 
 /** Each file directly in one of these folders is for all network types. */
-const folders = [
-  "domain/transaction",
-  "server/lanes",
-  "server/ledger",
-  "server/ledger/accept",
-  "server/ledger/hold",
-  "server/ledger/read",
-  "server/ledger/write",
-  "server/transactions"
-]
+const folders = ["domain/transaction", "server/lanes", "server/ledger", "server/transactions"]
 
 /** Columns of tables, and what reads them. */
 const columns = [
@@ -67,7 +58,7 @@ const fields = [
 
 const known = new Set([...columns, ...codes, ...fields])
 
-const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, "")
+const withoutComments = (text: string): string => text.replaceAll(/(?<=^|\s)\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, "")
 
 const wordsIn = (text: string): ReadonlyArray<string> =>
   (withoutComments(text).match(/[A-Za-z0-9_]+/g) ?? []).filter((word) => /evm|nonce|gas|wei(?!g)/i.test(word))

@@ -294,8 +294,8 @@ export const acceptance: ReadonlyArray<Mutant> = [
       name: "paused-relayer-gives-nothing",
       rule: "A paused relayer gives no signatures.",
       source: `${failures} 49`,
-      before: "if (relayer.value.paused) return yield* new RelayerPaused({})",
-      after: "",
+      before: "if (relayer.value.paused) return yield* new RelayerPaused({})\n    yield* lanes.ensure",
+      after: "yield* lanes.ensure",
       test: `${tests}/Giving.test.ts`
     }
   ]),

@@ -49,8 +49,8 @@ export const webhooks: ReadonlyArray<Mutant> = [
       name: "signing-key-is-bound-to-its-url",
       rule: "A signing key signs no webhook for another URL.",
       source: `${database}: notifications.url`,
-      before: ", context: { url } })",
-      after: ", context: { url: url.slice(0, 0) } })",
+      before: "context: { url }\n",
+      after: "context: { url: url.slice(0, 0) }\n",
       test: "test/databaseWriter.test.ts",
       only: "gets no webhook signed for another URL"
     }

@@ -175,7 +175,7 @@ export const proofs: ReadonlyArray<Mutant> = [
       name: "looks-are-apart",
       rule: "The two looks of a provider that decides alone are ten seconds apart.",
       source: `${traces} 42`,
-      before: " && now >= look.earlier.at + looksApart",
+      before: " &&\n  now >= look.earlier.at + looksApart",
       after: "",
       test: `${tests}/DecideInFlight.test.ts`
     },

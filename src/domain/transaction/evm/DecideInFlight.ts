@@ -119,7 +119,7 @@ const prove = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm> =>
 }
 
 /** `count` is what this view says, never what the ledger remembers: the ledger may know of a block that is gone. */
-export const decideTaken: Row<Evm, Seen> = (situation) => {
+const decideTaken: Row<Evm, Seen> = (situation) => {
   const { transaction, view } = situation
   const { origin } = transaction
   const nonce = nonceOf(transaction)

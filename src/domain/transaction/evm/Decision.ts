@@ -214,7 +214,7 @@ const inquiry: Row<Evm, Seen> = ({ transaction, view }) =>
     ? [ask<Evm>({ _tag: "Estimate" })]
     : undefined
 
-export const decideFirstSignature = firstOf<Evm, Seen>(
+const decideFirstSignature = firstOf<Evm, Seen>(
   [
     // The first row that holds decides.
     gasAboveBlock,

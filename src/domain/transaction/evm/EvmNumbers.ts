@@ -18,13 +18,13 @@ export const dropsBeforeShown = 2
 export const accountCodeKept = 12 * second
 
 /** Transactions of a lane in flight. geth guarantees 16 executable slots per account and queues 64. */
-export const window = 64
+const window = 64
 
 /** Transactions in flight on a chain that keeps no queue of future nonces (Arbitrum holds them for about 1 s). */
-export const windowWithoutMempool = 4
+const windowWithoutMempool = 4
 
 /** Transactions in flight of an account with an EIP-7702 delegation: geth and op-geth refuse a second one. */
-export const windowOfDelegated = 1
+const windowOfDelegated = 1
 
 /** The highest nonce that the service assigns: JSON numbers are exact up to here, and no account gets that far. */
 export const maxNonce = Number.MAX_SAFE_INTEGER - 1
@@ -169,7 +169,7 @@ export const floor = { gasPerToken: 10n, tokensPerNonZero: 4n } as const
 export const initCode = { gasPerWord: 2n, maxBytes: 49_152 } as const
 
 /** Gas of one transaction at most where EIP-7825 is active: 2^24. */
-export const eip7825GasCap = 2n ** 24n
+const eip7825GasCap = 2n ** 24n
 
 /** Factor of an estimate: state moves between the estimate and the block. */
 export const estimateMargin: Ratio = { numerator: 6n, denominator: 5n }

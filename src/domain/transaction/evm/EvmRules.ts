@@ -185,14 +185,14 @@ const causeBehind = (
   return isBehind ? cause("waits_for_predecessors", { nonce, ...figures }) : undefined
 }
 
-export const predecessors: Predecessors<Evm> = { frontOf, causeBehind }
+const predecessors: Predecessors<Evm> = { frontOf, causeBehind }
 
 // How the ledger stores what only evm has: JSON in which amounts are strings of digits.
 
 const Amount = Schema.BigIntFromString
 const optional = Schema.optionalKey
 
-export const RequestJson = Schema.Struct({
+const RequestJson = Schema.Struct({
   to: optional(Schema.String),
   value: Amount,
   data: optional(Schema.String),
@@ -219,7 +219,7 @@ const Fees = Schema.Union([
 
 const Offer = Schema.Struct({ fees: Fees, gasLimit: Schema.BigInt, rollupFee: optional(Schema.BigInt) })
 
-export const OfferJson = StoredOffer.pipe(
+const OfferJson = StoredOffer.pipe(
   Schema.decodeTo(
     Offer,
     SchemaTransformation.transform({
@@ -266,7 +266,7 @@ const ReceiptShape = Schema.Struct({
   details: ReceiptDetails
 })
 
-export const ReceiptJson = StoredReceipt.pipe(
+const ReceiptJson = StoredReceipt.pipe(
   Schema.decodeTo(
     ReceiptShape,
     SchemaTransformation.transform({
@@ -292,7 +292,7 @@ export const ReceiptJson = StoredReceipt.pipe(
   )
 )
 
-export const RefusalJson = Schema.Struct({
+const RefusalJson = Schema.Struct({
   class: Schema.Literals(["nonce", "bump", "price", "order", "funds", "window", "permanent", "unknown"]),
   minimumNeeded: optional(Amount),
   words: optional(Schema.String),

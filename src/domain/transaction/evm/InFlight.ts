@@ -129,7 +129,7 @@ export const allowSignature = (
 }
 
 /** Nothing of the lane can be mined before the transaction at the chain's count. */
-export const isHead = ({ transaction, view }: Situation<Evm, Seen>): boolean => nonceOf(transaction) === view.count
+const isHead = ({ transaction, view }: Situation<Evm, Seen>): boolean => nonceOf(transaction) === view.count
 
 /** The head inherits the most urgent speed behind it; no-ops are at least fast. */
 const speedIn = (situation: Situation<Evm, Seen>, newest: Attempt<Evm>): Speed => {

@@ -125,7 +125,7 @@ const tokenTransfers = {
 } as const
 
 /** A transfer of lamports to the relayer: the only instruction of a sponsored message that may list it. */
-export const isNativePayment = ({ program, accounts, data }: Instruction, relayer: string): boolean =>
+const isNativePayment = ({ program, accounts, data }: Instruction, relayer: string): boolean =>
   program === systemProgram &&
   data.length === systemTransfer.bytes &&
   u32At(data, 0) === systemTransfer.kind &&

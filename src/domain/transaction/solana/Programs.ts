@@ -30,7 +30,7 @@ export const rentSysvar = "SysvarRent111111111111111111111111111111111"
  * Programs whose instructions get the compute units of a builtin: the list of Agave 4.1, without those that have moved to programs on the
  * chain. A builtin that is missing here only makes a computed fee too high.
  */
-export const builtins: ReadonlySet<string> = new Set([
+const builtins: ReadonlySet<string> = new Set([
   systemProgram,
   computeBudgetProgram,
   "BPFLoader1111111111111111111111111111111111",
@@ -41,7 +41,7 @@ export const builtins: ReadonlySet<string> = new Set([
 ])
 
 /** Instructions of these programs claim signatures, which cost as much as those of the transaction. */
-export const precompiles: ReadonlySet<string> = new Set([
+const precompiles: ReadonlySet<string> = new Set([
   "Ed25519SigVerify111111111111111111111111111",
   "KeccakSecp256k11111111111111111111111111111",
   "Secp256r1SigVerify1111111111111111111111111"

@@ -200,7 +200,7 @@ const ofLedger: ReadonlyArray<Row<SolanaSeen>> = [policy, stopped, paused, notBe
 const ofChain: ReadonlyArray<Row<Prepared>> = [deadOnArrival, accounts, rules, feeAboveCap, lifetime, funds, simulated]
 
 /** What the ledger knows comes first, so that the chain is not asked for a transaction that cannot be signed now. */
-export const decideSignature = (kind: SolanaAttempt["kind"]) => {
+const decideSignature = (kind: SolanaAttempt["kind"]) => {
   const prepared = firstOf(ofChain, signPrepared(kind))
   return firstOf(ofLedger, (situation) => {
     const { preparation } = situation.view
@@ -458,7 +458,7 @@ const isUnprovable = ({ transaction: { attempts }, view }: InFlight): boolean =>
   view.looks.length >= view.configured &&
   view.looks.every(({ firstAvailable = 0 }) => attempts.some(({ offer }) => firstAvailable > offer.signedSlot))
 
-export const decideInFlight = (situation: InFlight): Commands => {
+const decideInFlight = (situation: InFlight): Commands => {
   const { transaction, view, terms } = situation
   const opinions = opinionsOf(situation)
   const agreed = agreedOf(situation, opinions)

@@ -47,7 +47,7 @@ const ByteArray = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, m
   Schema.isBetweenLength(1, maxBytes, size)
 )
 
-export const WireBytes = Schema.Union([Base64Transaction, ByteArray])
+const WireBytes = Schema.Union([Base64Transaction, ByteArray])
 
 const exampleProgram = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 
@@ -178,13 +178,13 @@ export const prebuiltOf = (transaction: string | ReadonlyArray<number>): string 
 // A transaction of solana as the API shows it. What is unknown is omitted; `null` is never sent.
 
 /** Base58 of 64 bytes. */
-export const ShownSignature = Shown.shaped(/^[1-9A-HJ-NP-Za-km-z]{86,88}$/)
+const ShownSignature = Shown.shaped(/^[1-9A-HJ-NP-Za-km-z]{86,88}$/)
 
 /** Base58 of 32 bytes. */
 const Blockhash = Shown.shaped(/^[1-9A-HJ-NP-Za-km-z]{43,44}$/)
 
 /** Base64 of a transaction. */
-export const ShownBytes = Shown.shaped(/^([A-Za-z0-9+/]{4}){0,16}$/)
+const ShownBytes = Shown.shaped(/^([A-Za-z0-9+/]{4}){0,16}$/)
 
 const exampleTime = "2026-11-22T12:00:00.000Z"
 const exampleSignature = "5".repeat(88)

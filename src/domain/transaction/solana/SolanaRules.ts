@@ -368,7 +368,7 @@ const whenUnproven = ({ requeues }: Transaction<Solana>, answer: Answer): CoreCo
     ? Command.Requeue({ restored: false, requeues, cause: cause("queued") })
     : finish({ state: "failed", cause: cause("landing_unproven") })
 
-export const resolve = (transaction: Transaction<Solana>, answer: Answer, { lane, now }: AnswerContext): Answered => {
+const resolve = (transaction: Transaction<Solana>, answer: Answer, { lane, now }: AnswerContext): Answered => {
   const { cause: why, causeSince } = transaction
   if (isFinal(transaction)) return refusedAnswer("does not wait for a decision of an operator")
   if (transaction.restored) {

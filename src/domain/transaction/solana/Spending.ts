@@ -32,18 +32,15 @@ export interface Authority {
 }
 
 /** Undefined: the instruction does not have this shape. */
-export type Shape = (instruction: Instruction, authority: Authority) => Spending | Refusal | undefined
+type Shape = (instruction: Instruction, authority: Authority) => Spending | Refusal | undefined
 
-export const noSpending: Spending = { out: 0n, spent: 0n, receivers: [] }
+const noSpending: Spending = { out: 0n, spent: 0n, receivers: [] }
 
-export const notAllowed = (message: string): Refusal => refusal("fee_payer_in_instruction", message)
+const notAllowed = (message: string): Refusal => refusal("fee_payer_in_instruction", message)
 
 /** Whether the relayer stands at these places and at no other one. */
-export const isOnlyAt = (
-  { accounts }: Instruction,
-  { relayer }: Authority,
-  ...places: ReadonlyArray<number>
-): boolean => accounts.every((account, index) => (account === relayer) === places.includes(index))
+const isOnlyAt = ({ accounts }: Instruction, { relayer }: Authority, ...places: ReadonlyArray<number>): boolean =>
+  accounts.every((account, index) => (account === relayer) === places.includes(index))
 
 export const isRefusal = (value: object): value is Refusal => "code" in value
 
@@ -95,7 +92,7 @@ const transferWithSeed: Shape = (instruction, authority) => {
   return { out: 0n, spent, receivers: [{ address: to }] }
 }
 
-export const systemShapes: ReadonlyArray<Shape> = [transfer, createWithSeed, transferWithSeed]
+const systemShapes: ReadonlyArray<Shape> = [transfer, createWithSeed, transferWithSeed]
 
 // Shapes of instructions of the token programs, and of the program of associated accounts, that spend from the relayer.
 
@@ -207,9 +204,9 @@ const recoverNested: Shape = (instruction, authority) => {
   return isDerived ? noSpending : undefined
 }
 
-export const tokenShapes: ReadonlyArray<Shape> = [tokenTransfer, tokenTransferChecked, closeAccount]
+const tokenShapes: ReadonlyArray<Shape> = [tokenTransfer, tokenTransferChecked, closeAccount]
 
-export const associatedShapes: ReadonlyArray<Shape> = [createAssociated, recoverNested]
+const associatedShapes: ReadonlyArray<Shape> = [createAssociated, recoverNested]
 
 // Instructions that spend from the relayer itself. Each has a fixed shape: the program, the exact accounts in their order,
 // and the exact length of the data. The relayer stands at the named places and nowhere else.

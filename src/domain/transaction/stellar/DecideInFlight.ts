@@ -157,7 +157,7 @@ const wait = (situation: Situation<Stellar, Sending>): Commands<Stellar> => {
   return [...held, Command.Broadcast({ ordinals: [newest.ordinal] })]
 }
 
-export const decideAlive = firstOf<Stellar, Sending>([refresh], wait)
+const decideAlive = firstOf<Stellar, Sending>([refresh], wait)
 
 // How transactions end whose envelope was applied: the receipt, and the code.
 
@@ -197,7 +197,7 @@ export const executedByOther = (applied: Applied): Finish<Stellar> =>
   applied.isSuccess ? confirmed("executed_by_other", applied) : failed(applied)
 
 /** An envelope of a place was applied. */
-export const executed = (transaction: Transaction<Stellar>, applied: Applied, isLate: boolean): Finish<Stellar> => {
+const executed = (transaction: Transaction<Stellar>, applied: Applied, isLate: boolean): Finish<Stellar> => {
   const ordinal = transaction.attempts.find(({ hash }) => hash === applied.hash)?.ordinal
   if (ordinal === undefined) return executedByOther(applied)
   return applied.isSuccess

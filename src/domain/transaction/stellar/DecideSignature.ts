@@ -102,7 +102,7 @@ export const firstPrice = (cap: bigint, preparation: Preparation, form: Envelope
 }
 
 /** `cap`: stroops that the envelope may cost. */
-export const priced = (
+const priced = (
   transaction: Transaction<Stellar>,
   preparation: Preparation,
   form: EnvelopeForm,
@@ -115,7 +115,7 @@ export const priced = (
 }
 
 /** The fee of an envelope with one call, by its resource fee. Undefined: the fee does not fit into its field. */
-export const callFee = (
+const callFee = (
   transaction: Transaction<Stellar>,
   preparation: Preparation,
   form: EnvelopeForm,
@@ -154,7 +154,7 @@ const ledgerBoundOf = ({ soroban }: Preparation): Pick<StellarOffer, "maxLedger"
 const ofGuest = ({ innerHash, maxTime }: Guest) => ({ innerHash, maxTime })
 
 /** `fee`: of `priced`. */
-export const offerOf = (
+const offerOf = (
   transaction: Transaction<Stellar>,
   preparation: Preparation,
   { fee, rate, resourceFee }: Priced & { readonly fee: bigint },

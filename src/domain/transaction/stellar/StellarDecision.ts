@@ -37,7 +37,7 @@ import { lastSequence } from "./StellarValues.ts"
  * It waits for an operator. Envelopes that the database has forgotten can be applied until the close time `until`. The figure
  * `close_time` appears when the providers whose view counts before a signature show a later ledger.
  */
-export const restored: Row<Stellar> = (situation) => {
+const restored: Row<Stellar> = (situation) => {
   const { now, transaction, view } = situation
   if (!transaction.restored) return undefined
   const figures = transaction.cause?.code === "restored_unproven" ? transaction.cause.figures : {}
@@ -293,7 +293,7 @@ const ofLedger = [
   rows.signer
 ]
 
-export const decidePending: (situation: Situation<Stellar>) => Commands<Stellar> = firstOf<
+const decidePending: (situation: Situation<Stellar>) => Commands<Stellar> = firstOf<
   Stellar,
   Situation<Stellar>["view"]
 >(ofLedger, (situation) => {

@@ -35,10 +35,10 @@ export const baseFee = 100n
 export const maxInnerFee = 2n ** 32n - 1n
 
 /** Factor of the 99th percentile of fees after a death or a refusal. */
-export const raisedBid: Ratio = { numerator: 2n, denominator: 1n }
+const raisedBid: Ratio = { numerator: 2n, denominator: 1n }
 
 /** Times the base fee that is bid if no provider says what others pay. */
-export const bidWithoutStats = 10n
+const bidWithoutStats = 10n
 
 /** Factor of the resources and of their fee that a simulation returns: the ledger moves before the envelope is applied. */
 export const resourceMargin: Ratio = { numerator: 115n, denominator: 100n }
@@ -75,7 +75,7 @@ export const maxForeignValidity = 300
 export const maxSponsoredValidity = 120
 
 /** Expected ledgers before `maxTime` in which a node refuses an envelope (`getUpperBoundCloseTimeOffset`). */
-export const lateLedgers = 2
+const lateLedgers = 2
 
 /** Seconds before `maxTime` in which a node refuses an envelope, with the close time of the public network. */
 export const lateSlack = 10

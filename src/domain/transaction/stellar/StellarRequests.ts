@@ -234,7 +234,7 @@ export type StellarOperation = typeof StellarOperation.Type
 /** A call, a creation or an upload: one of them at most, alone. */
 export const isSoroban = ({ type }: StellarOperation): boolean => type !== "payment"
 
-export const NetworkName = text(1, 256)
+const NetworkName = text(1, 256)
 
 const unixSeconds = /^(0|[1-9]\d{0,10})$/
 

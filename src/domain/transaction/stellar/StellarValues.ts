@@ -161,8 +161,8 @@ export const lastSequence = maxInt64 - 1n
 
 export const maxUint64 = 2n ** 64n - 1n
 
-export const Int64 = integerFrom(-maxInt64 - 1n, maxInt64)
-export const Uint64 = integerFrom(0n, maxUint64)
+const Int64 = integerFrom(-maxInt64 - 1n, maxInt64)
+const Uint64 = integerFrom(0n, maxUint64)
 
 /** Stroops of an amount or a fee. One XLM has 10,000,000. */
 export const Stroops = integerFrom(1n, maxInt64)

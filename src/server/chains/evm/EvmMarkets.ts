@@ -34,7 +34,7 @@ import type { CallFields } from "./EvmCalls.ts"
 const oracleAddress = "0x420000000000000000000000000000000000000f"
 
 /** One argument of the contract's ABI: 64 hex digits. */
-export const abiWord = (value: number | bigint): string => value.toString(16).padStart(64, "0")
+const abiWord = (value: number | bigint): string => value.toString(16).padStart(64, "0")
 
 /** `input`: the selector and the arguments, in hex digits without `0x`. */
 export const oracleCall = (input: string): RpcCall => ({
@@ -45,7 +45,7 @@ export const oracleCall = (input: string): RpcCall => ({
 const amountPattern = /^0x[0-9a-fA-F]{64}$/
 
 /** Undefined: the chain has no such contract or function, or the answer is no amount. */
-export const askOracle = Effect.fnUntraced(function* (node: RpcNode, input: string) {
+const askOracle = Effect.fnUntraced(function* (node: RpcNode, input: string) {
   const answer = yield* node.ask(oracleCall(input))
   return answer._tag === "Result" && typeof answer.value === "string" && amountPattern.test(answer.value)
     ? BigInt(answer.value)

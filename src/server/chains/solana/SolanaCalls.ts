@@ -42,7 +42,7 @@ const at = (commitment: Commitment, minContextSlot?: number) => ({
   ...(minContextSlot === undefined ? {} : { minContextSlot })
 })
 
-export const genesisHash: TypedCall<string> = { method: "getGenesisHash", params: [], result: Base58Text }
+const genesisHash: TypedCall<string> = { method: "getGenesisHash", params: [], result: Base58Text }
 
 export const epochInfo: TypedCall<{ readonly absoluteSlot: number; readonly blockHeight: number }> = {
   method: "getEpochInfo",

@@ -70,7 +70,7 @@ export interface SoughtList {
 }
 
 /** The error of a node that does not know the entry below which a page begins. Before Agave 4.0, the page is empty. */
-export const transactionNotFound = -32_020
+const transactionNotFound = -32_020
 
 const unknownBefore = new RpcFailure({
   ...answeredFailure("refused", "a page of the list does not continue the page above it").of("getSignaturesForAddress"),
@@ -133,7 +133,7 @@ export const readList = Effect.fnUntraced(function* (node: RpcNode, wanted: Soug
 // some time after they name its slot, so a signature that they do not find proves nothing by itself.
 
 /** A transaction of a finalized block. */
-export interface BlockTransaction {
+interface BlockTransaction {
   readonly signature: string
   readonly slot: number
 }
@@ -161,7 +161,7 @@ export interface SoughtWitness {
  * The last transaction of the first finalized block above the bound. If that block has none, the blocks below it are read until
  * one has a transaction: those that are read and are empty need no index. Undefined: the node does not show the blocks.
  */
-export const witnessAbove = Effect.fn("SolanaLooks.above")(function* (
+const witnessAbove = Effect.fn("SolanaLooks.above")(function* (
   node: RpcNode,
   { slot, height }: FinalizedBlock,
   { bound, lowest }: SoughtWitness
@@ -191,7 +191,7 @@ export const witnessAbove = Effect.fn("SolanaLooks.above")(function* (
 })
 
 /** The last transaction of the newest block up to a slot. Undefined: the node does not show it, or the blocks are empty. */
-export const witnessBefore = Effect.fn("SolanaLooks.before")(function* (
+const witnessBefore = Effect.fn("SolanaLooks.before")(function* (
   node: RpcNode,
   slot: number
 ): Effect.fn.Return<BlockTransaction | undefined, RpcFailure> {

@@ -170,7 +170,7 @@ const Sent = Schema.Struct({
   hash: Hash,
   errorResultXdr: optionalKey(Schema.String)
 })
-export const decodeSent = Schema.decodeUnknownOption(Sent)
+const decodeSent = Schema.decodeUnknownOption(Sent)
 
 // Results of transactions as plain data.
 

@@ -239,7 +239,7 @@ const bodyOf = (lib: Library, body: Xdr.OperationBody): Operation => {
   }
 }
 
-export const operationOf = (lib: Library, { body, sourceAccount }: Xdr.Operation): Operation => ({
+const operationOf = (lib: Library, { body, sourceAccount }: Xdr.Operation): Operation => ({
   ...bodyOf(lib, body),
   ...(sourceAccount === null ? {} : { source: partyOf(sourceAccount) })
 })

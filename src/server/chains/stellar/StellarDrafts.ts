@@ -223,7 +223,7 @@ export const entryOf = (lib: Library, text: string): Result.Result<AuthEntry, Re
 }
 
 /** The envelope of a build with the user's signed entry. */
-export const withEntry = ({ xdr }: Library, text: string, signed: string): string => {
+const withEntry = ({ xdr }: Library, text: string, signed: string): string => {
   const { InvokeHostFunctionOp, Operation, OperationBody, Transaction, TransactionEnvelope, TransactionV1Envelope } =
     xdr
   const { cond, ext, fee, memo, operations, seqNum, sourceAccount } = v1In(

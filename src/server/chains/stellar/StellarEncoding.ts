@@ -131,7 +131,7 @@ const bodyOf = (lib: Library, operation: StellarOperation, recorded: ReadonlyArr
   return OperationBody.invokeHostFunction(new InvokeHostFunctionOp({ hostFunction: host.host, auth }))
 }
 
-export const conditionsOf = (
+const conditionsOf = (
   { xdr }: Library,
   { maxLedger, maxTime }: Pick<Draft, "maxLedger" | "maxTime">
 ): Xdr.Preconditions => {
@@ -182,13 +182,13 @@ export interface UnsignedEnvelope {
 const countBytes = 4
 
 /** What signers sign: an envelope begins with its type and the transaction, and its signatures follow. */
-export const unsigned = (envelope: Xdr.TransactionEnvelope, networkId: Uint8Array): UnsignedEnvelope => {
+const unsigned = (envelope: Xdr.TransactionEnvelope, networkId: Uint8Array): UnsignedEnvelope => {
   const bytes = Buffer.from(envelope.toXdr())
   return { envelope: bytes.toString("base64"), hash: signedHash(networkId, bytes.subarray(0, -countBytes)) }
 }
 
 /** The envelope of a transaction without signatures. */
-export const enveloped = ({ xdr }: Library, tx: Xdr.Transaction, networkId: Uint8Array): UnsignedEnvelope =>
+const enveloped = ({ xdr }: Library, tx: Xdr.Transaction, networkId: Uint8Array): UnsignedEnvelope =>
   unsigned(xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx, signatures: [] })), networkId)
 
 /** Throws if an entry of `auth` is no XDR. */

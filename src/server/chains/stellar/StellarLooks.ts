@@ -33,7 +33,7 @@ export interface AccountEntry extends Entry {
 }
 
 /** The key of an account's entry as base64. */
-export const keyOfAccount = (lib: Library, address: string): string => {
+const keyOfAccount = (lib: Library, address: string): string => {
   const accountId = lib.Keypair.fromPublicKey(address).xdrPublicKey()
   return textOf(lib.xdr.LedgerKey.account(new lib.xdr.LedgerKeyAccount({ accountId })))
 }
@@ -65,7 +65,7 @@ const entryOf = (lib: Library, text: string): AccountEntry | undefined => {
  * The accounts of an answer by address. Those that were asked for and are not in it do not exist. Undefined: an entry is not an
  * account, or not the one that was asked for.
  */
-export const accountsIn = (
+const accountsIn = (
   lib: Library,
   { entries }: Entries,
   asked: ReadonlyArray<string>

@@ -208,7 +208,7 @@ const readFrom = Effect.fnUntraced(function* (
  * The settings of networks, by a key that names a network and its providers. While none answers, those that were read last count, then
  * those of the public network. `known`: what was read last, which asks nobody.
  */
-export const makeSettings = Effect.fnUntraced(function* (providersOf: (key: string) => Effect.Effect<VotingProviders>) {
+const makeSettings = Effect.fnUntraced(function* (providersOf: (key: string) => Effect.Effect<VotingProviders>) {
   const last = new Map<string, LedgerSettings>()
   const agreed = new Map<string, Header>()
   const readAgain = Effect.fnUntraced(function* (key: string) {
@@ -245,7 +245,7 @@ export interface StellarProviders extends Providers {
 }
 
 /** Fails if the node is on another network. `note`: gets the protocol that the node names. */
-export const prove =
+const prove =
   (passphrase: string, note: (url: string, protocol: number) => void = () => {}) =>
   (node: RpcNode) =>
     Effect.flatMap(node.call(Calls.network), ({ passphrase: found, protocolVersion }) => {
@@ -338,7 +338,7 @@ const accountBy = (read: (entry: string) => typeof Account.Encoded) =>
   )
 
 /** The call that reads the account. Its result is null if the account does not exist. */
-export const accountCall = Effect.fn("StellarNodes.get")((address: string) =>
+const accountCall = Effect.fn("StellarNodes.get")((address: string) =>
   Effect.promise(async (): Promise<TypedCall<Account | null>> => {
     const { Keypair, xdr } = await import("@stellar/stellar-sdk/base")
     const accountId = Keypair.fromPublicKey(address).xdrPublicKey()

@@ -44,7 +44,7 @@ type User = Pick<Taker, "nonce" | "block"> & Partial<Pick<Taker, "hash" | "call"
 /** `Behind`: no provider shows it, and the index of one of them lags behind the count, or none of them answers. */
 type Use = User | "Behind" | undefined
 
-export interface Explained {
+interface Explained {
   /** Transactions of the account that are no attempts of the ledger. Undefined in it: one that nobody can show. */
   readonly foreign: ReadonlyArray<Evm["foreign"]>
   /** The lowest nonce that is not explained. Absent: all are. */
@@ -188,11 +188,11 @@ const noteExplained = ({ beliefs, options: { now } }: NonceSearch, { missing, is
 }
 
 /** Whether providers have failed to show what used a nonce for as long, or in as many polls, as the lane waits for it. */
-export const isHopeless = ({ beliefs, options: { now } }: Pick<NonceSearch, "beliefs" | "options">): boolean =>
+const isHopeless = ({ beliefs, options: { now } }: Pick<NonceSearch, "beliefs" | "options">): boolean =>
   beliefs.unexplained >= maxPolls || now - (beliefs.behind?.since ?? now) >= indexPatience
 
 /** Explains each nonce between those that are settled and the count of the poll. */
-export const explainNonces = Effect.fnUntraced(function* (search: NonceSearch) {
+const explainNonces = Effect.fnUntraced(function* (search: NonceSearch) {
   const { beliefs, mayGiveUp, options, relayer, poll } = search
   const { chainBlock, nextNonce, settledNonce } = noncesOf(options.lane)
   const { count } = poll.lane

@@ -141,7 +141,7 @@ const findRevertReason = Effect.fnUntraced(function* (
   return { seen: { ...seen, sights } } satisfies Finding<Evm>
 })
 
-export const answerInquiry = (context: EvmContext, inquiry: Inquiry<Evm>): Effect.Effect<Finding<Evm>> => {
+const answerInquiry = (context: EvmContext, inquiry: Inquiry<Evm>): Effect.Effect<Finding<Evm>> => {
   const { question } = inquiry
   switch (question._tag) {
     case "Estimate":
@@ -166,7 +166,7 @@ export const evmLaneMetrics = [transactionFeesPaid]
 const gwei = 10 ** 9
 
 /** In wei. */
-export const countFee = (paid: bigint) => Metric.update(transactionFeesPaid, Number(paid) / gwei)
+const countFee = (paid: bigint) => Metric.update(transactionFeesPaid, Number(paid) / gwei)
 
 /**
  * Transactions of a lane that are on their way to a node at once, in one JSON-RPC batch; one if the node keeps no gaps. A step

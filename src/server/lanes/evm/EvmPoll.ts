@@ -63,7 +63,7 @@ const readBalance = Effect.fnUntraced(function* (node: RpcNode, { balance, lane,
 })
 
 /** Wei per gas and all that is the same for the whole account. */
-export const readAccount = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) {
+const readAccount = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) {
   const { lane, nodes, numbers, headAfter } = asked
   return yield* Effect.all(
     {
@@ -74,7 +74,7 @@ export const readAccount = Effect.fnUntraced(function* (node: RpcNode, asked: Ev
     atOnce
   )
 })
-export type AccountReading = Effect.Success<ReturnType<typeof readAccount>>
+type AccountReading = Effect.Success<ReturnType<typeof readAccount>>
 
 /** The poll does not ask for bytes that were sent within this poll interval: the next poll is soon enough. */
 const isJustSent = ({ numbers, now }: EvmPollOptions, transaction: Transaction<Evm>): boolean => {
@@ -160,7 +160,7 @@ const floorBlock = ({ lane }: EvmPollOptions, { at, count }: AccountReading): Re
     : []
 }
 
-export const readDetails = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions, seen: AccountReading) {
+const readDetails = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions, seen: AccountReading) {
   const { memory, nodes, now, numbers, transactions } = asked
   const { head, hashesAt } = seen.at
   const questions = transactions.map((transaction) => questionsOf(transaction, seen.count))
@@ -188,25 +188,21 @@ export const readDetails = Effect.fnUntraced(function* (node: RpcNode, asked: Ev
   }
   return found
 })
-export type PollDetails = Effect.Success<ReturnType<typeof readDetails>>
+type PollDetails = Effect.Success<ReturnType<typeof readDetails>>
 
 /** The recorded receipt of a transaction, else one that was just seen. */
-export const receiptOf = (
+const receiptOf = (
   transaction: Transaction<Evm>,
   { receipts }: Pick<PollDetails, "receipts">
 ): Receipt<Evm> | undefined =>
   transaction.mined?.receipt ?? currentAttempts(transaction).flatMap(({ hash }) => receipts.get(hash) ?? [])[0]
 
 /** Height of the block of a transaction. */
-export const heightOf = (transaction: Transaction<Evm>, found: Pick<PollDetails, "receipts">): number | undefined =>
+const heightOf = (transaction: Transaction<Evm>, found: Pick<PollDetails, "receipts">): number | undefined =>
   receiptOf(transaction, found)?.height
 
 /** A receipt that is final when it is first seen needs no further poll. */
-export const withNewHeights = Effect.fnUntraced(function* (
-  asked: EvmPollOptions,
-  { at }: AccountReading,
-  found: PollDetails
-) {
+const withNewHeights = Effect.fnUntraced(function* (asked: EvmPollOptions, { at }: AccountReading, found: PollDetails) {
   const heights = asked.transactions.flatMap((transaction) => heightOf(transaction, found) ?? [])
   const deep = heights.filter((height) => height <= at.finalHeight && !found.hashes.has(height))
   if (deep.length === 0) return found
@@ -214,10 +210,7 @@ export const withNewHeights = Effect.fnUntraced(function* (
 })
 
 /** Whether the provider has other blocks than those that are known: a reorganisation, or another chain. */
-export const hasOtherBlocks = (
-  { lane: { chainBlock }, transactions }: EvmPollOptions,
-  { hashes }: PollDetails
-): boolean => {
+const hasOtherBlocks = ({ lane: { chainBlock }, transactions }: EvmPollOptions, { hashes }: PollDetails): boolean => {
   const known = transactions.flatMap(({ mined }) => mined?.receipt ?? [])
   const isOther = (height: number, hash: string | undefined) => hashes.has(height) && hashes.get(height) !== hash
   return (
@@ -232,7 +225,7 @@ const isPassed = ({ transactions }: EvmPollOptions, { count }: AccountReading, f
     (transaction) => (nonceOf(transaction) ?? count) < count && receiptOf(transaction, found) === undefined
   )
 
-export const readFinalCount = (node: RpcNode, asked: EvmPollOptions, seen: AccountReading, found: PollDetails) => {
+const readFinalCount = (node: RpcNode, asked: EvmPollOptions, seen: AccountReading, found: PollDetails) => {
   const { lane } = asked
   const { finalHeight } = seen.at
   if (lane.chainBlock !== undefined && !isPassed(asked, seen, found)) return Effect.undefined
@@ -257,7 +250,7 @@ const claimOf = (transaction: Transaction<Evm>, { at }: AccountReading, found: P
 }
 
 /** Second opinions, by number of the transaction. They are asked only about blocks that the first provider calls final. */
-export const readSecondOpinions = Effect.fnUntraced(function* (
+const readSecondOpinions = Effect.fnUntraced(function* (
   node: RpcNode,
   asked: EvmPollOptions,
   seen: AccountReading,

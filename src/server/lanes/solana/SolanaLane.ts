@@ -263,11 +263,11 @@ const forgetAdopted = ({ context: { memory }, rows }: RestoreWork): void => {
 }
 
 /** Whether the list of the address has to be read for restored rows. */
-export const isRestoreOpen = (rows: ReadonlyArray<LaneRow<Solana>>, restore: SolanaRestore | undefined): boolean =>
+const isRestoreOpen = (rows: ReadonlyArray<LaneRow<Solana>>, restore: SolanaRestore | undefined): boolean =>
   restore?.slot === undefined && rows.some(({ transaction }) => transaction.restored)
 
 /** What the lane knows of the restore after this poll. Undefined: nothing yet. */
-export const advanceRestore = Effect.fn("SolanaLane.advance")(function* (
+const advanceRestore = Effect.fn("SolanaLane.advance")(function* (
   work: RestoreWork,
   before: SolanaRestore | undefined
 ) {
@@ -307,7 +307,7 @@ const lastOf = Effect.fnUntraced(function* (providers: SolanaProviders) {
   }
 })
 
-export const forgottenOf = Effect.fn("SolanaLane.forgottenOf")(function* (
+const forgottenOf = Effect.fn("SolanaLane.forgottenOf")(function* (
   context: SolanaContext,
   { row: { transaction, relayer } }: Inquiry<Solana>,
   now: Moment

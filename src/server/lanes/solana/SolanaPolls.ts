@@ -225,7 +225,7 @@ export const countLanded = (apiKeyId = "unknown", isSuccess: boolean) =>
 
 export type ProofResult = ProofQuestion | "proved" | "landed"
 
-export const countLooks = (results: ReadonlyArray<ProofResult>) =>
+const countLooks = (results: ReadonlyArray<ProofResult>) =>
   Effect.forEach(results, (result) => Metric.update(Metric.withAttributes(proofLooksTotal, { result }), 1), {
     discard: true
   })

@@ -112,7 +112,7 @@ const newestLifetime = Effect.fnUntraced(function* (providers: SolanaProviders) 
 })
 
 /** For bytes that the service builds. The transactions of a lane share it for two seconds. */
-export const freshLifetime = Effect.fnUntraced(function* (
+const freshLifetime = Effect.fnUntraced(function* (
   { memory }: SolanaContext,
   { urlsKey }: SolanaRelayer,
   providers: SolanaProviders,

@@ -161,7 +161,7 @@ export const providersOf = Effect.fnUntraced(function* (
 // Polls of a stellar lane: the accounts of the lane at one ledger of each provider. Answers of two providers are never mixed.
 
 /** Providers that are asked in one poll. */
-export const maxAsked = 5
+const maxAsked = 5
 
 /** Milliseconds of one poll, over all its questions and providers. */
 const budget = 10_000
@@ -297,7 +297,7 @@ export const pollProviders = Effect.fn("StellarContext.poll")(function* (
 })
 
 /** The account whose sequence counts for a transaction. */
-export const accountOf = (address: string, { place, facts }: Transaction<Stellar>): string =>
+const accountOf = (address: string, { place, facts }: Transaction<Stellar>): string =>
   facts.guest?.account ?? place?.account ?? address
 
 /** What providers say about the envelopes of a transaction, by URL. */

@@ -97,7 +97,7 @@ const sequencesOf = ({ seen }: StellarPoll, address: string): ReadonlyArray<bigi
  * Whether a test network was restarted: every asked provider shows an account that is older than the one whose sequences the lane
  * knows. A provider that is behind shows the same account, and one alone of two may lie.
  */
-export const isRestarted = ({ address, settledSequence }: Account, found: StellarPoll): boolean => {
+const isRestarted = ({ address, settledSequence }: Account, found: StellarPoll): boolean => {
   const shown = sequencesOf(found, address)
   const asked = Math.max(1, Math.min(found.configured, agreeing))
   return (
@@ -180,7 +180,7 @@ const endingIn = (rows: ReadonlyArray<LaneRow<Stellar>>): ReadonlySet<string> =>
   )
 
 /** What a poll says about the lane. */
-export const readingOf = (
+const readingOf = (
   { lane, now, rows }: PollOptions<Stellar>,
   found: StellarPoll
 ): Pick<LaneReading<Stellar>, "lane" | "released"> => {
@@ -201,7 +201,7 @@ export const readingOf = (
 const anySequence = 1n
 
 /** The envelope of an attempt. At a place without a sequence, the relayer pays for an envelope of its source. */
-export const unsignedOf = Effect.fnUntraced(function* (
+const unsignedOf = Effect.fnUntraced(function* (
   address: string,
   { memo, operations, restore, ...request }: StellarRequest,
   { sequence }: Place,

@@ -197,7 +197,7 @@ interface CallToSimulate {
  * Recorded authorizations that the envelope will have are simulated once more, as when it is applied: an address that has to sign
  * refuses them then, and a contract that checks them needs resources for it. `newest`: the number of the newest ledger.
  */
-export const simulateCall = Effect.fnUntraced(function* (lib: Library, newest: number, call: CallToSimulate) {
+const simulateCall = Effect.fnUntraced(function* (lib: Library, newest: number, call: CallToSimulate) {
   const { address, envelope, isGuest, networkId, request, text } = call
   const mode = simulationMode(request, envelope, isGuest)
   if (mode !== "record") return yield* simulate(lib, call, text, mode)
@@ -259,7 +259,7 @@ const valueOf = Effect.fnUntraced(function* (
   return verdict
 })
 
-export const verifyPayment = Effect.fn("StellarPreparing.verify")(function* (
+const verifyPayment = Effect.fn("StellarPreparing.verify")(function* (
   { prices, providers, target }: Verifying,
   envelope: TransactionEnvelope
 ) {
@@ -278,7 +278,7 @@ export const verifyPayment = Effect.fn("StellarPreparing.verify")(function* (
 })
 
 /** The forwarder moves the token, so the simulation of the call shows whether the user can pay. */
-export const verifyForward = Effect.fn("StellarPreparing.verifyForward")(function* (
+const verifyForward = Effect.fn("StellarPreparing.verifyForward")(function* (
   { prices, target }: Verifying,
   envelope: TransactionEnvelope
 ) {

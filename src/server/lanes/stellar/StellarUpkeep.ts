@@ -34,7 +34,7 @@ const seedLength = 32
 const addressOf = (backend: SignerBackend) => Effect.orDie(Effect.map(backend.publicKey("ed25519"), accountAddress))
 
 /** A new key, and the address of its account. */
-export const generateChannelKey = Effect.fnUntraced(function* ({ randomBytes }: SecureRandom.SecureRandom["Service"]) {
+const generateChannelKey = Effect.fnUntraced(function* ({ randomBytes }: SecureRandom.SecureRandom["Service"]) {
   const seed = Redacted.make(Hex.encode(yield* randomBytes(seedLength)))
   return { address: yield* addressOf(LocalKey.make(seed)), seed }
 })
@@ -150,7 +150,7 @@ export const showLedgerAge = (network: string, closeTime: Moment, now: Moment) =
 const sumOf = <A>(items: ReadonlyArray<A>, of: (item: A) => number): number =>
   items.reduce((sum, item) => sum + of(item), 0)
 
-export const showChannels = Effect.fnUntraced(function* (lanes: ReadonlyArray<LaneWithChannels>) {
+const showChannels = Effect.fnUntraced(function* (lanes: ReadonlyArray<LaneWithChannels>) {
   const unready = sumOf(lanes, (lane) => lane.unready)
   const ready = sumOf(lanes, ({ count }) => count) - unready
   yield* Metric.update(Metric.withAttributes(channels, { state: "ready" }), ready)

@@ -42,7 +42,7 @@ const changed = ({ laneId }: Hold) => new LaneChanged({ laneId })
 const areSame = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean =>
   one.size === other.size && [...one].every((name) => other.has(name))
 
-export const makeMemoryCommits = Effect.fnUntraced(function* ({ held, from }: Held) {
+const makeMemoryCommits = Effect.fnUntraced(function* ({ held, from }: Held) {
   const { atomically, rows } = yield* LedgerMemory
 
   /** Sets the counters of accounts of the lane that are as expected. False if one of them has another value. */

@@ -17,7 +17,7 @@ import type { WebhookAttempt } from "./WebhookClient.ts"
 /** Deliveries that one instance sends concurrently. */
 const sendLimit = 256
 
-export const makeDeliverySlots = () => {
+const makeDeliverySlots = () => {
   const busy = new Map<NotificationId, number>()
   let total = 0
 
@@ -69,7 +69,7 @@ const report = (claimed: Claimed, { outcome, status, ms }: WebhookAttempt, state
   ])
 }
 
-export const makeDeliveryAttempts = Effect.gen(function* () {
+const makeDeliveryAttempts = Effect.gen(function* () {
   const queue = yield* QueueRepo.make
   const receivers = yield* makeReceiversRepo
   const webhooks = yield* WebhookClient.make

@@ -28,7 +28,7 @@ const laneHeads = (sql: SqlClient.SqlClient) => sql`
  * attempted is still sent once, unless its receiver is failing. `OFFSET 0` makes the planner look up the delivery of each head: after a
  * vacuum of an empty table, it expects one delivery until the next analysis, and would compare all of them with all heads.
  */
-export const dueDeliveries = (sql: SqlClient.SqlClient, busy: ReadonlyMap<string, number>) => sql`
+const dueDeliveries = (sql: SqlClient.SqlClient, busy: ReadonlyMap<string, number>) => sql`
   ${laneHeads(sql)}, due AS (
     SELECT d.seq, d.next_attempt_at, coalesce(busy.count, 0) +
       row_number() OVER (PARTITION BY d.notification_seq ORDER BY d.next_attempt_at, d.seq) AS place

@@ -12,7 +12,7 @@ import type { ConfigOf, RequestOf, SignerUnavailable } from "./SignerBackend.ts"
 
 // The failures of a key in AWS KMS: for each, the field of the request that causes it, the message, and the errors of AWS.
 
-export const { fields, unavailable } = makeFailures({
+const { fields, unavailable } = makeFailures({
   forbidden: ["config.key_id", "SIGNER_KEYS does not allow this key"],
   unreachable: ["config.region", "AWS KMS does not answer"],
   unexpected: ["config.region", "does not answer as AWS KMS does"],
@@ -96,7 +96,7 @@ const Seconds = Schema.decodeUnknownOption(
 )
 
 /** `error` is what the SDK threw. Its text is discarded. */
-export const failureOfError = (error: unknown): SignerUnavailable => {
+const failureOfError = (error: unknown): SignerUnavailable => {
   const sdk = Option.getOrUndefined(readError(error))
   if (sdk === undefined) return unavailable("unexpected")
   const seconds = Option.getOrUndefined(Seconds(sdk.$response?.headers?.["retry-after"]))
@@ -127,7 +127,7 @@ const decodeSignature = Schema.decodeUnknownEffect(
 )
 
 /** The ARN of the key, and the key. `answer` is the one of `GetPublicKey`. */
-export const readKey = Effect.fnUntraced(function* (answer: unknown) {
+const readKey = Effect.fnUntraced(function* (answer: unknown) {
   const { KeyId, KeySpec, KeyUsage, PublicKey } = yield* Effect.mapError(decodeKey(answer), () =>
     unavailable("unexpected")
   )
@@ -147,7 +147,7 @@ export const readKey = Effect.fnUntraced(function* (answer: unknown) {
 })
 
 /** The signature of 64 bytes, with the id of the call. `answer` is the one of `Sign`. */
-export const readSignature = Effect.fnUntraced(function* (curve: Curve, answer: unknown) {
+const readSignature = Effect.fnUntraced(function* (curve: Curve, answer: unknown) {
   const { $metadata, Signature } = yield* Effect.mapError(decodeSignature(answer), () => unavailable("unexpected"))
   const signature = curve === "ed25519" ? Signature : yield* Effect.promise(() => Decode.ofDer(Signature))
   if (signature === undefined) return yield* unavailable("unexpected")
@@ -181,7 +181,7 @@ const isBody = (value: unknown): value is AsyncIterable<Uint8Array> =>
   Predicate.hasProperty(value, Symbol.asyncIterator)
 
 /** The client fails if a response is too long, and closes the connection. */
-export const limitBodies = ({ middlewareStack }: KMSClient): void =>
+const limitBodies = ({ middlewareStack }: KMSClient): void =>
   middlewareStack.add(
     (next) => async (call) => {
       const answered = await next(call)

@@ -17,7 +17,7 @@ import type { ConfigOf, Prepared, RequestOf } from "./SignerBackend.ts"
 
 // The failures of a key in Azure.
 
-export const failures = makeFailures({
+const failures = makeFailures({
   forbidden: ["config.vault_url", "the service may not call this address"],
   unreachable: ["config.vault_url", "Azure does not answer"],
   unexpected: ["config.vault_url", "does not answer as Azure does"],
@@ -31,7 +31,7 @@ export const failures = makeFailures({
   pending: ["config.key_name", "the signature waits in Azure"]
 })
 
-export const { fields, unavailable } = failures
+const { fields, unavailable } = failures
 
 // The login to Azure: with a client secret, with a token file (workload identity), or with the managed identity of the machine.
 
@@ -87,10 +87,7 @@ const metadataClient = ({ metadataUrl, identityEndpoint }: AzureEnvironment) => 
 }
 
 /** `client` calls the login hosts of Azure. */
-export const makeAzureTokens = Effect.fnUntraced(function* (
-  client: HttpClient.HttpClient,
-  environment: AzureEnvironment
-) {
+const makeAzureTokens = Effect.fnUntraced(function* (client: HttpClient.HttpClient, environment: AzureEnvironment) {
   const options = { failures, requestId: "x-ms-request-id", explain: explainLogin }
   const login = Rest.make(client, options)
   const metadata = Rest.make((yield* metadataClient(environment)).client, options)
@@ -191,7 +188,7 @@ const stateOf = ({ key, attributes }: KeyAnswer, now: number): string | undefine
 /** Azure compares names without regard to case. */
 const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
 
-export const makeAzureKeys = (client: HttpClient.HttpClient, tokens: Tokens<AzureLogin>) => {
+const makeAzureKeys = (client: HttpClient.HttpClient, tokens: Tokens<AzureLogin>) => {
   const rest = Rest.make(client, { failures, requestId: "x-ms-request-id", explain: explainCall })
 
   const call = <A>(

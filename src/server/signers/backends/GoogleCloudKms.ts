@@ -16,7 +16,7 @@ import type { ConfigOf, Prepared, RequestOf, SignerUnavailable } from "./SignerB
 
 // The failures of a key in Google Cloud KMS.
 
-export const failures = makeFailures({
+const failures = makeFailures({
   forbidden: ["config.key", "the service may not call the address of Google"],
   unreachable: ["config.key", "Google does not answer"],
   unexpected: ["config.key", "Google does not answer as Cloud KMS does"],
@@ -33,7 +33,7 @@ export const failures = makeFailures({
   pending: ["config.key", "Google is still generating the key; try again in a few minutes"]
 })
 
-export const { fields, unavailable } = failures
+const { fields, unavailable } = failures
 
 // The login to Google: a token that a service account signs itself, or one of the environment (Application Default Credentials).
 
@@ -74,7 +74,7 @@ export const selfSigned = (
 }
 
 /** Whether the text is an RSA key in PEM. */
-export const isPrivateKey = (pem: Redacted.Redacted): boolean => {
+const isPrivateKey = (pem: Redacted.Redacted): boolean => {
   try {
     return crypto.createPrivateKey(Redacted.value(pem)).asymmetricKeyType === "rsa"
   } catch {
@@ -112,7 +112,7 @@ const fetchToken = (login: GoogleLogin): Effect.Effect<Token, SignerUnavailable>
     ? ofEnvironment
     : Effect.map(Clock.currentTimeMillis, (now) => ({ value: selfSigned(login, now), lifetime: tokenLifetime }))
 
-export const googleTokens = makeTokens(fetchToken)
+const googleTokens = makeTokens(fetchToken)
 
 // The two calls of Google Cloud KMS, with CRC32C in both directions.
 
@@ -139,7 +139,7 @@ export const crc32c = (bytes: Uint8Array): string => {
 const origin = "https://cloudkms.googleapis.com"
 
 /** The full name of a version, and the login that uses it. */
-export interface KeyVersion {
+interface KeyVersion {
   readonly login: GoogleLogin
   readonly name: string
 }
@@ -180,7 +180,7 @@ const payloadOf = (curve: Curve, message: Uint8Array) => {
     : { data: base64, dataCrc32c: crc32c(message) }
 }
 
-export const makeGoogleKms = (client: HttpClient.HttpClient, tokens: Tokens<GoogleLogin>) => {
+const makeGoogleKms = (client: HttpClient.HttpClient, tokens: Tokens<GoogleLogin>) => {
   const rest = Rest.make(client, { failures, explain })
 
   const call = <A extends { readonly name: string }>(

@@ -59,14 +59,14 @@ const cipherFields = {
   mac: hexBytes(32)
 }
 
-export const Keystore = Schema.Struct({
+const Keystore = Schema.Struct({
   version: Schema.Literal(3),
   crypto: Schema.Union([
     Schema.Struct({ ...cipherFields, kdf: Schema.tag("scrypt"), kdfparams: Scrypt }),
     Schema.Struct({ ...cipherFields, kdf: Schema.tag("pbkdf2"), kdfparams: Pbkdf2 })
   ]).annotate({ message: "Expected aes-128-ctr as cipher, and scrypt or pbkdf2 as kdf" })
 })
-export type Keystore = typeof Keystore.Type
+type Keystore = typeof Keystore.Type
 
 const decodeKeystore = Schema.decodeUnknownResult(Keystore, { errors: "all" })
 
@@ -78,7 +78,7 @@ const unreadable = BadRequest.of([{ field: at.join("."), message: "is not valid 
 const withCrypto = (json: unknown): unknown =>
   typeof json === "object" && json !== null && "Crypto" in json ? { ...json, crypto: json.Crypto } : json
 
-export const readKeystore = (text: string): Result.Result<Keystore, BadRequest> =>
+const readKeystore = (text: string): Result.Result<Keystore, BadRequest> =>
   Result.try({ try: () => withCrypto(parse(text)), catch: () => unreadable }).pipe(
     Result.flatMap((json) =>
       Result.mapError(decodeKeystore(json), ({ issue }) =>

@@ -87,7 +87,7 @@ const failuresInARow = 5
 /** How long the breaker stays open. The time doubles with each consecutive opening, until the total reaches a minute. */
 const openFor = Schedule.upTo(Schedule.exponential("1 second"), { duration: "1 minute" })
 
-export interface RemoteCalls {
+interface RemoteCalls {
   run<A>(identity: Identity, call: Effect.Effect<A, SignerUnavailable>): Effect.Effect<A, SignerUnavailable>
 }
 
@@ -183,13 +183,13 @@ const completedSignature = async ({ curve, publicKey }: Pinned, message: Uint8Ar
 }
 
 /** The signature in the format of `SignerBackend.sign`. `signature` is what a `Provider` returns. */
-export const checkSignature = Effect.fnUntraced(function* (pinned: Pinned, message: Uint8Array, signature: Uint8Array) {
+const checkSignature = Effect.fnUntraced(function* (pinned: Pinned, message: Uint8Array, signature: Uint8Array) {
   const complete = yield* Effect.promise(() => completedSignature(pinned, message, signature))
   return complete ?? (yield* mismatch)
 })
 
 /** Fails without a call if the key is on another curve. */
-export const onPinnedCurve = ({ curve }: Pinned, wanted: Pinned["curve"]) =>
+const onPinnedCurve = ({ curve }: Pinned, wanted: Pinned["curve"]) =>
   curve === wanted ? Effect.void : Effect.fail(onOtherCurve)
 
 const notAllowed = new SignerUnavailable({ reason: "forbidden", message: "SIGNER_KEYS does not allow this key" })

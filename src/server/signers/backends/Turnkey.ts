@@ -15,7 +15,7 @@ import type { ConfigOf, Prepared, RequestOf } from "./SignerBackend.ts"
 
 // The failures of a key in Turnkey.
 
-export const failures = makeFailures({
+const failures = makeFailures({
   forbidden: ["config", "the service may not call the address of Turnkey"],
   unreachable: ["config", "Turnkey does not answer"],
   unexpected: ["config", "the service cannot interpret the answer of Turnkey"],
@@ -29,7 +29,7 @@ export const failures = makeFailures({
   pending: ["config.private_key_id", "Turnkey waits for the approval of the signature"]
 })
 
-export const { fields, unavailable } = failures
+const { fields, unavailable } = failures
 
 // Turnkey's stamp: a P-256 signature of the request body with the API key, as JSON in base64url.
 
@@ -40,7 +40,7 @@ const pairOf = (privateKey: Redacted.Redacted) => {
 }
 
 /** Whether the two halves of an API key belong together. */
-export const isKeyPair = (publicKey: string, privateKey: Redacted.Redacted): boolean => {
+const isKeyPair = (publicKey: string, privateKey: Redacted.Redacted): boolean => {
   try {
     return pairOf(privateKey).getPublicKey("hex", "compressed") === publicKey.toLowerCase()
   } catch {
@@ -61,7 +61,7 @@ const stampKeyOf = (privateKey: Redacted.Redacted) => {
 }
 
 /** The value of the header `X-Stamp` for a body. */
-export const stampOf = (publicKey: string, privateKey: Redacted.Redacted, body: string): string => {
+const stampOf = (publicKey: string, privateKey: Redacted.Redacted, body: string): string => {
   const signature = crypto.sign("sha256", Buffer.from(body), stampKeyOf(privateKey)).toString("hex")
   const stamp = { publicKey, scheme: "SIGNATURE_SCHEME_TK_API_P256", signature }
   return Buffer.from(JSON.stringify(stamp)).toString("base64url")
@@ -72,7 +72,7 @@ export const stampOf = (publicKey: string, privateKey: Redacted.Redacted, body: 
 /** A number of at most 32 bytes in hex, with or without leading zeros. */
 const Part = Schema.String.check(Schema.isPattern(/^(0x)?[0-9a-fA-F]{1,64}$/u))
 
-export const SignAnswer = Schema.Struct({
+const SignAnswer = Schema.Struct({
   activity: Schema.Struct({
     id: Schema.String,
     status: Schema.String,
@@ -101,11 +101,7 @@ const refused = new Map([
 const bytesOfPart = (hex: string) => Buffer.from(hex.replace(/^0x/u, "").padStart(64, "0"), "hex")
 
 /** The signature of a finished activity, with the id of the activity in Turnkey's log. */
-export const signatureOfActivity = Effect.fnUntraced(function* ({
-  id,
-  status,
-  result
-}: (typeof SignAnswer.Type)["activity"]) {
+const signatureOfActivity = Effect.fnUntraced(function* ({ id, status, result }: (typeof SignAnswer.Type)["activity"]) {
   const requestId = requestIdField(id)
   if (waiting.has(status)) return yield* unavailable("pending", { detail: waiting.get(status), ...requestId })
   if (refused.has(status)) return yield* unavailable("refused", { detail: refused.get(status), ...requestId })
@@ -155,7 +151,7 @@ const bodyOf = ({ organizationId, privateKeyId }: TurnkeyKey, curve: Curve, mess
 /** Messages on ed25519 may be long, so the requests themselves are not kept. */
 const hashOf = (content: unknown) => crypto.createHash("sha256").update(JSON.stringify(content)).digest("base64")
 
-export const makeTurnkeyApi = Effect.fnUntraced(function* (client: HttpClient.HttpClient) {
+const makeTurnkeyApi = Effect.fnUntraced(function* (client: HttpClient.HttpClient) {
   const rest = Rest.make(client, { failures, explain })
 
   /** The time of the first request for a signature, by a hash of the API key and the rest of its body. */

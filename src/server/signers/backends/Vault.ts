@@ -23,18 +23,18 @@ const CredentialsText = Schema.fromJsonString(VaultCredentials)
 const encode = Schema.encodeSync(CredentialsText)
 const decode = Schema.decodeSync(CredentialsText)
 
-export const splitLogin = <C extends RequestOf<"vault">>({ role_id, secret_id, ...config }: C) => ({
+const splitLogin = <C extends RequestOf<"vault">>({ role_id, secret_id, ...config }: C) => ({
   config,
   secret: Redacted.make(encode({ role_id, secret_id }))
 })
 
-export const loginOf = ({ config, secret }: Prepared<ConfigOf<"vault">>): VaultLogin => ({
+const loginOf = ({ config, secret }: Prepared<ConfigOf<"vault">>): VaultLogin => ({
   address: config.address,
   ...(config.namespace === undefined ? {} : { namespace: config.namespace }),
   credentials: decode(Redacted.value(secret))
 })
 
-export const { fields, unavailable } = makeFailures({
+const { fields, unavailable } = makeFailures({
   forbidden: ["config.address", "is not an address that the service calls"],
   unreachable: ["config.address", "Vault does not answer"],
   throttled: ["config.address", "Vault accepts no more requests now"],

@@ -69,7 +69,7 @@ const readFrom = Effect.fnUntraced(function* (node: RpcNode, { first, last, bloc
   return pointsOf(fees.flat(), { first, last }, { first: began, last: ended })
 })
 
-export const makeBlockFees = Effect.gen(function* () {
+const makeBlockFees = Effect.gen(function* () {
   const relayers = yield* Relayers
   const networks = yield* Networks
   const ledger = yield* Ledger

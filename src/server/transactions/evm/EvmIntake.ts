@@ -69,7 +69,7 @@ const effective = [
   "wait_for_funds"
 ] as const
 
-export const requestOf = (body: SendEvmTransaction): Request => Struct.pick(body, effective)
+const requestOf = (body: SendEvmTransaction): Request => Struct.pick(body, effective)
 
 /** The checksum function needs a library that takes 15 MB: it is loaded with the first address in mixed case. */
 const checksumFor = ({ to }: Pick<SendEvmTransaction, "to">) =>
@@ -85,11 +85,11 @@ const admissionOf = Effect.fnUntraced(function* (body: SendEvmTransaction, targe
 })
 
 /** Everything that is wrong with the request itself. Empty: it is admitted. */
-export const requestViolations = (body: SendEvmTransaction, target: EvmTarget) =>
+const requestViolations = (body: SendEvmTransaction, target: EvmTarget) =>
   Effect.map(admissionOf(body, target), (admission) => violationsOf(body, admission))
 
 /** What limits of the API key, or code of the account, forbid about data for the own address. */
-export const ownCallViolation = (
+const ownCallViolation = (
   body: SendEvmTransaction,
   { relayer: { address } }: EvmTarget,
   limits: NetworkLimits | undefined,
@@ -102,7 +102,7 @@ export const policyViolations = (body: SendEvmTransaction, target: EvmTarget) =>
   Effect.map(admissionOf(body, target), (admission) => policyViolationsOf(body, admission))
 
 /** What the limits of the API key do not allow. Fees per day are summed by the ledger. */
-export const limitViolation = (
+const limitViolation = (
   { value, to = contractCreation }: SendEvmTransaction,
   limits: NetworkLimits | undefined
 ): Violation | undefined =>
@@ -243,7 +243,7 @@ interface SimulationLimits {
   readonly forbidden: Violation | undefined
 }
 
-export const makeSimulation = Effect.gen(function* () {
+const makeSimulation = Effect.gen(function* () {
   const { first: nodes } = yield* makeRelayerNodes
   const { markets } = yield* EvmNodes
   const ledger = yield* Ledger

@@ -60,7 +60,7 @@ const nodeTextOf = ({ code, figures }: Cause): string | undefined =>
     : entryOf(nodeTexts, code)?.(figures)
 
 /** `stored` has no bytes, and will never have any. Its cause is the one before it was withdrawn, if it was. */
-export const refusalOf = ({ id, transaction }: StoredTransaction): RpcError => {
+const refusalOf = ({ id, transaction }: StoredTransaction): RpcError => {
   const why = transaction.cause ?? cause("queued")
   const { reason } = explain(why, true)
   const text = nodeTextOf(why)
@@ -71,7 +71,7 @@ export const refusalOf = ({ id, transaction }: StoredTransaction): RpcError => {
 }
 
 /** A call that reverts in the estimate. `data`: the revert data, by which clients decode custom errors. */
-export const revertErrorOf = ({ transaction: { cause } }: StoredTransaction, data: string | undefined): RpcError =>
+const revertErrorOf = ({ transaction: { cause } }: StoredTransaction, data: string | undefined): RpcError =>
   new RpcError({
     code: rpcCodes.reverted,
     message: (cause && nodeTextOf(cause)) ?? "execution reverted",
@@ -93,7 +93,7 @@ const bodyText = textOf(SendEvmTransaction)
 const isSettled = ({ transaction }: StoredTransaction): boolean =>
   transaction.attempts.length > 0 || isFinal(transaction)
 
-export const makeSending = Effect.gen(function* () {
+const makeSending = Effect.gen(function* () {
   const ledger = yield* Ledger
   const transactions = yield* Transactions
   const { first: ask } = yield* makeRelayerNodes
@@ -222,7 +222,7 @@ const unsupportedMethod: AccountMethod = {
 
 const accountsMethod = knownMethod(({ relayer }) => [relayer.address])
 
-export const makeAccountMethods = Effect.gen(function* () {
+const makeAccountMethods = Effect.gen(function* () {
   const sending = yield* makeSending
   const signing = yield* makeWalletSigning
   return new Map<string, AccountMethod>([
@@ -249,7 +249,7 @@ const hex = (value: bigint | number | undefined): string => `0x${(value ?? 0).to
 const typeCodes = { legacy: "0x0", eip2930: "0x1", eip1559: "0x2", eip4844: "0x3", eip7702: "0x4" } as const
 
 /** `hash` and `from` in lower case. */
-export const pendingTransaction = Effect.fnUntraced(function* (hash: string, from: string, raw: Uint8Array) {
+const pendingTransaction = Effect.fnUntraced(function* (hash: string, from: string, raw: Uint8Array) {
   const { parseTransaction } = yield* load
   const bytes: `0x${string}` = `0x${Buffer.from(raw).toString("hex")}`
   const fields = parseTransaction(bytes)
@@ -310,7 +310,7 @@ const hashesOf = ({ transaction: { attempts } }: StoredTransaction, asked: strin
   return isOfNoop ? [asked] : [asked, ...others.map((attempt) => attempt.hash)]
 }
 
-export const makeLedgerReads = Effect.gen(function* () {
+const makeLedgerReads = Effect.gen(function* () {
   const ledger = yield* Ledger
 
   const storedAs = Effect.fnUntraced(function* ({ account }: EvmSender, hash: string) {
@@ -383,7 +383,7 @@ export const makeLedgerReads = Effect.gen(function* () {
 
 // Passes calls on to a provider of the relayer, as far as the network allows the methods.
 
-export const makePassedCalls = Effect.gen(function* () {
+const makePassedCalls = Effect.gen(function* () {
   const { first: ask } = yield* makeRelayerNodes
   const reads = yield* makeLedgerReads
 

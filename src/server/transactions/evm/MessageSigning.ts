@@ -32,16 +32,16 @@ import type { EvmSender } from "./EvmSenders.ts"
 
 const load = Effect.promise(() => import("viem/utils"))
 
-export const digestHex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString("hex")}`
+const digestHex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString("hex")}`
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text.replace(/^0x/i, ""), "hex")
 
 /** Because of the prefix, the signature is not valid for a transaction. */
-export const messageDigest = (message: string): Effect.Effect<Uint8Array> =>
+const messageDigest = (message: string): Effect.Effect<Uint8Array> =>
   Effect.map(load, ({ hashMessage }) => bytesOf(hashMessage(message)))
 
 /** The same for a message that is no text. */
-export const bytesDigest = (raw: Uint8Array): Effect.Effect<Uint8Array> =>
+const bytesDigest = (raw: Uint8Array): Effect.Effect<Uint8Array> =>
   Effect.map(load, ({ hashMessage }) => bytesOf(hashMessage({ raw })))
 
 const hashesDigest = ({ domain_separator, hash_struct_message }: SignTypedDataHashes) =>
@@ -96,7 +96,7 @@ const jsonDigest = ({ domain, types, primaryType, message }: SignTypedDataJson) 
 /** Typed data of concurrent requests is hashed one after the other. Between them, the requests of others go on. */
 const turn = Semaphore.makeUnsafe(1)
 
-export const typedDataDigest = (request: SignTypedData): Effect.Effect<Uint8Array, BadRequest> =>
+const typedDataDigest = (request: SignTypedData): Effect.Effect<Uint8Array, BadRequest> =>
   "domain_separator" in request
     ? hashesDigest(request)
     : turn.withPermit(
@@ -114,7 +114,7 @@ const partsOf = (signature: Uint8Array) => ({
 })
 
 /** The address of the key that signed, in lower case. */
-export const digestSigner = Effect.fnUntraced(function* (digest: Uint8Array, signature: Uint8Array) {
+const digestSigner = Effect.fnUntraced(function* (digest: Uint8Array, signature: Uint8Array) {
   const { recoverAddress } = yield* load
   const { r, s, yParity } = partsOf(signature)
   const address = yield* Effect.promise(() =>
@@ -123,7 +123,7 @@ export const digestSigner = Effect.fnUntraced(function* (digest: Uint8Array, sig
   return address.toLowerCase()
 })
 
-export const toEvmSignature = (signature: Uint8Array): EvmSignature => {
+const toEvmSignature = (signature: Uint8Array): EvmSignature => {
   const { r, s, yParity } = partsOf(signature)
   const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex")
   const v = 27 + yParity
@@ -203,7 +203,7 @@ export class MessageSigning extends Context.Service<
 export type Params = ReadonlyArray<unknown>
 
 /** `schema` has the parameters as its field `params`, so that errors name one by its index, such as `params.0`. */
-export const paramsReader = <A>(schema: Schema.ConstraintDecoder<{ readonly params: A }>) => {
+const paramsReader = <A>(schema: Schema.ConstraintDecoder<{ readonly params: A }>) => {
   const decode = Schema.decodeUnknownEffect(schema, { errors: "all" })
   return (params: Params) =>
     Effect.mapBoth(decode({ params }), {

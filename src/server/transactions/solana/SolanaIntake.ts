@@ -65,7 +65,7 @@ import * as SolanaSponsoring from "./SolanaSponsoring.ts"
 const refusedTransaction = (code: string, message: string) =>
   BadRequest.of([{ field: "transaction", message: `${code}: ${message}` }])
 
-export const makeSolanaSigning = Effect.gen(function* () {
+const makeSolanaSigning = Effect.gen(function* () {
   const ledger = yield* Ledger
   const relayerProviders = yield* makeRelayerProviders
   const prices = yield* PriceSource
@@ -175,7 +175,7 @@ const tablesOf = Effect.fnUntraced(function* (
   return new Map([...read].flatMap(([table, state]) => (state._tag === "Active" ? [[table, state.addresses]] : [])))
 })
 
-export const makeSolanaSimulating = Effect.gen(function* () {
+const makeSolanaSimulating = Effect.gen(function* () {
   const relayerProviders = yield* makeRelayerProviders
   const outboundWork = yield* OutboundWork
   const prices = yield* PriceSource

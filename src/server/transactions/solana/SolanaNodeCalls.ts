@@ -68,7 +68,7 @@ const toRpcError = ({ _tag, error }: Refusals): RpcError => {
 /** Ends when the result is known. */
 type Ending = Effect.Effect<object, RpcError>
 
-export interface SolanaMethod {
+interface SolanaMethod {
   /** Needed in addition to `rpc:call`: the scope of the endpoint that does the same. */
   readonly scope?: Scope
   /** Parameters are an object, or a list with it. */
@@ -111,7 +111,7 @@ const supportedTokens = ({ target }: Sender<Solana>) => {
   }))
 }
 
-export const makeSolanaMethods = Effect.gen(function* () {
+const makeSolanaMethods = Effect.gen(function* () {
   const ledger = yield* Ledger
   const transactions = yield* Transactions
   const signing = yield* TransactionSigning

@@ -92,7 +92,7 @@ interface ExaminedEnvelope {
   readonly now: Moment
 }
 
-export const makeSigning = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
+const makeSigning = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
   const chain = yield* makeRelayerChain
   const prices = yield* PriceSource
 
@@ -213,7 +213,7 @@ const waitOf = (view: SorobanView | undefined): ReadonlyArray<string> => {
   }
 }
 
-export const makeSimulating = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
+const makeSimulating = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
   const chain = yield* makeRelayerChain
   const outboundWork = yield* OutboundWork
   const prices = yield* PriceSource

@@ -68,14 +68,14 @@ import { feesOf, fieldOf, makeRelayerChain } from "./StellarChecks.ts"
 
 // What users are asked to send, and what it costs them in a token: what payments and calls of contracts have in common.
 
-export const invalid = (field: string, message: string) => BadRequest.of([{ field, message }])
+const invalid = (field: string, message: string) => BadRequest.of([{ field, message }])
 
-export const paysInXlm = invalid("fee_token", "is XLM, in which users pay the fee themselves; name another token")
+const paysInXlm = invalid("fee_token", "is XLM, in which users pay the fee themselves; name another token")
 
-export const refusedAs = (field: string) => (found: Refusal) => BadRequest.of([violationOf(found, field)])
+const refusedAs = (field: string) => (found: Refusal) => BadRequest.of([violationOf(found, field)])
 
 /** What a user wants to send, and the token that the user pays with. */
-export interface SponsoredRequest {
+interface SponsoredRequest {
   /** The envelope in base64, and as plain data. */
   readonly text: string
   readonly envelope: TransactionEnvelope
@@ -99,21 +99,21 @@ export interface FeeInToken {
 /** Stroops of one XLM, for which the rate of conversion is shown. */
 const oneXlm = 10_000_000n
 
-export const shownFee = ({ charge: { units }, decimals, max }: FeeInToken) => ({
+const shownFee = ({ charge: { units }, decimals, max }: FeeInToken) => ({
   fee_in_token: units,
   fee_in_token_ui: decimalOf(units, decimals),
   ...present("max_fee_in_token", max),
   ...present("max_fee_in_token_ui", max === undefined ? undefined : decimalOf(max, decimals))
 })
 
-export const shownRate = ({ decimals, rate }: FeeInToken): string =>
+const shownRate = ({ decimals, rate }: FeeInToken): string =>
   decimalOf(chargeOf(oneXlm, rate, { margin: 0 }).units, decimals)
 
-export const rateOf = (prices: PriceSource["Service"], { target }: Sender<Stellar>, token: FeeToken) =>
+const rateOf = (prices: PriceSource["Service"], { target }: Sender<Stellar>, token: FeeToken) =>
   Effect.mapError(tokenPriceOf(prices, target, token), ({ reason }) => priceUnavailable(reason))
 
 /** What the user is charged for an envelope that costs so many stroops, if policy and token allow it. */
-export const chargeFor = Effect.fnUntraced(function* (
+const chargeFor = Effect.fnUntraced(function* (
   { asset, max_allowed_fee }: FeeToken,
   {
     cap,
@@ -137,7 +137,7 @@ export const chargeFor = Effect.fnUntraced(function* (
 })
 
 /** The end of an envelope that is built now, in unix seconds. */
-export const endOf = ({ target }: Sender<Stellar>, now: number): number => Math.floor(now / 1000) + timeLimitOf(target)
+const endOf = ({ target }: Sender<Stellar>, now: number): number => Math.floor(now / 1000) + timeLimitOf(target)
 
 // Quotes and builds calls of contracts whose users pay in a token: the relayer calls the forwarder of the network, which passes the call
 // on and takes the fee. The user signs an authorization, and no envelope.
@@ -198,7 +198,7 @@ const calledBy = Effect.fnUntraced(function* (wanted: SponsoredRequest, lib: Lib
   )
 })
 
-export const makeSponsoredCalls = Effect.gen(function* () {
+const makeSponsoredCalls = Effect.gen(function* () {
   const chain = yield* makeRelayerChain
   const prices = yield* PriceSource
   const builds = yield* BuildsRepo.make
@@ -322,7 +322,7 @@ interface PricedEnvelope extends FeeInToken {
   readonly providers: StellarProviders
 }
 
-export const makeSponsoredPayments = Effect.gen(function* () {
+const makeSponsoredPayments = Effect.gen(function* () {
   const chain = yield* makeRelayerChain
   const prices = yield* PriceSource
 
