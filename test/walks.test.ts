@@ -113,7 +113,7 @@ layer(sending, { excludeTestServices: true })(
         const body = { to: Anvil.funded, value: "1", gas_limit: 21_000 }
         yield* bounded(
           "a transfer on evm",
-          215,
+          103,
           Effect.flatMap(TestApi.call(`/api/v1/relayers/${id}/transactions`, { body }), isConfirmed)
         )
       })
@@ -124,7 +124,7 @@ layer(sending, { excludeTestServices: true })(
         const { address, send } = yield* Solana.relayerAt()
         yield* bounded(
           "a transfer on solana",
-          218,
+          101,
           Effect.flatMap(
             Effect.suspend(() => send(transfer(address, sol / 1000n))),
             isConfirmed
@@ -138,7 +138,7 @@ layer(sending, { excludeTestServices: true })(
         const { address, send } = yield* Stellar.relayerAt()
         yield* bounded(
           "a transfer on stellar",
-          225,
+          105,
           Effect.flatMap(
             Effect.suspend(() => send(Stellar.pay(address, 1n))),
             isConfirmed
@@ -176,7 +176,7 @@ layer(Layer.provideMerge(DeliveryJob.layer, TestApi.layer()), { excludeTestServi
             Effect.map(pending, (rows) => (rows.length === 0 ? true : undefined))
           )
         })
-        yield* bounded("a webhook", 86, walk)
+        yield* bounded("a webhook", 43, walk)
       })
     )
   }

@@ -4,15 +4,13 @@ import { SqlClient } from "effect/sql"
 import { layerMasterKeyCheck } from "../src/server/masterKey/MasterKeys.ts"
 import { authenticatedTables } from "../src/server/masterKey/ProtectedRowsRepo.ts"
 import type { AuthenticatedTable } from "../src/server/masterKey/ProtectedRowsRepo.ts"
-import * as RowMacs from "../src/server/secrets/RowMacs.ts"
-import { Secrets } from "../src/server/secrets/Secrets.ts"
-import { ServiceSecrets } from "../src/server/secrets/ServiceSecrets.ts"
+import { macOf, RowMacs, secretName, Secrets, ServiceSecrets } from "../src/server/secrets/Secrets.ts"
 import * as TestApi from "./TestApi.ts"
 
 /** What a service with this master key uses to authenticate rows. */
 export const layer = (masterKey: Uint8Array = TestApi.masterKey) =>
   layerMasterKeyCheck.pipe(
-    Layer.provideMerge(Layer.merge(RowMacs.RowMacs.layer, ServiceSecrets.layer)),
+    Layer.provideMerge(Layer.merge(RowMacs.layer, ServiceSecrets.layer)),
     Layer.provideMerge(Secrets.layer({ current: Redacted.make(masterKey) }))
   )
 
@@ -29,7 +27,7 @@ const authenticateTable = Effect.fnUntraced(function* ({ content, table }: Authe
     }>`
       SELECT id, ${sql.literal(content)} AS content FROM ${sql(table)}
       WHERE mac IS NULL AND id > ${after} ORDER BY id LIMIT ${batch}`
-    const macs = rows.map(({ id, content }) => RowMacs.macOf(secret, { table, id, content }))
+    const macs = rows.map(({ id, content }) => macOf(secret, { table, id, content }))
     yield* sql`
       UPDATE ${sql(table)} t SET mac = given.mac
       FROM unnest(${rows.map(({ id }) => id)}::text[], ${macs}::text[]) given (id, mac) WHERE t.id = given.id`
@@ -38,7 +36,7 @@ const authenticateTable = Effect.fnUntraced(function* ({ content, table }: Authe
 })
 
 const authenticateAll = Effect.gen(function* () {
-  const secret = yield* (yield* ServiceSecrets).get(RowMacs.secretName)
+  const secret = yield* (yield* ServiceSecrets).get(secretName)
   yield* Effect.forEach(authenticatedTables, (table) => authenticateTable(table, secret), { discard: true })
 }).pipe(Effect.orDie)
 

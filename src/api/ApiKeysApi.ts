@@ -13,7 +13,7 @@ import {
 } from "../domain/access/ApiKey.ts"
 import { MasterKeyRotation } from "../domain/masterKey/MasterKey.ts"
 import { PageQuery } from "../domain/request/Page.ts"
-import { flag } from "../domain/request/Text.ts"
+import { flag } from "../domain/request/Shown.ts"
 import { EveryCaller, ifMatch, RequiredScope, versioned, withOptionalBody } from "./Endpoint.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"

@@ -15,7 +15,7 @@ import {
   PlanConfiguration
 } from "../domain/configuration/Plan.ts"
 import { PageQuery } from "../domain/request/Page.ts"
-import { flag } from "../domain/request/Text.ts"
+import { flag } from "../domain/request/Shown.ts"
 import { BodyLimit, RequiredScope } from "./Endpoint.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"

@@ -61,7 +61,7 @@ export {
 } from "./relayer/Relayer.ts"
 export { RelayerBalance, RelayerStatus } from "./relayer/Relayer.ts"
 export { IdempotencyKey, IdempotencyKeyBusy, IdempotencyKeyReused } from "./request/Request.ts"
-export { Instant } from "./request/Text.ts"
+export { Instant } from "./request/Shown.ts"
 export type { Items, Page } from "./request/Page.ts"
 export {
   BadRequest,

@@ -4,7 +4,7 @@ import type { HttpServerError } from "effect/http"
 import { SqlError } from "effect/sql"
 import type { WrongMasterKey } from "../server/masterKey/MasterKeys.ts"
 import type { DatabaseError } from "../sql/Connection.ts"
-import { isUnavailable } from "../sql/Query.ts"
+import { isUnavailable } from "../sql/Transaction.ts"
 import type { Settings } from "./settings/Settings.ts"
 
 /** The message is one line. */

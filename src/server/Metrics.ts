@@ -1,10 +1,7 @@
 // All metrics, in the order of `GET /metrics`. Each is declared where it is updated, or in the file of its feature if several files update it.
 import { eventStreams } from "./events/EventStreams.ts"
-import * as RequestMetrics from "./http/RequestMetrics.ts"
 import { rpcMetrics } from "./chains/Breakers.ts"
-import * as LaneTelemetry from "./lanes/LaneTelemetry.ts"
 import { ledgerGauges } from "./ledger/LedgerJobs.ts"
-import { databaseQuerySeconds } from "../sql/Query.ts"
 import { componentHealthy, jobHealthy } from "./lifecycle/Lifecycle.ts"
 import { databaseConnections } from "./lifecycle/SharedJobs.ts"
 import * as RateLimitMetrics from "./limits/RateLimitMetrics.ts"
@@ -12,7 +9,10 @@ import { unreadableRows } from "./masterKey/UnreadableRows.ts"
 import { buildInfo } from "./observability/MetricsHttp.ts"
 import { networkMetrics } from "./Services.ts"
 import { auditUnlinkedRecords } from "./audit/Audit.ts"
+import { databaseQuerySeconds } from "../sql/Transaction.ts"
 import { eventsHeldBack, eventsHeldBackSeconds } from "./events/Events.ts"
+import { requestMetrics } from "./http/MiddlewareHttp.ts"
+import { metrics } from "./lanes/LaneSending.ts"
 import { healthMetrics } from "./health/HealthChecks.ts"
 import {
   webhookDeliveriesPending,
@@ -24,7 +24,7 @@ import { relayerCount } from "./relayers/Relayers.ts"
 import { signerMetrics } from "./signers/SignerKeys.ts"
 
 const all = [
-  ...RequestMetrics.all,
+  ...requestMetrics,
   ...RateLimitMetrics.all,
   databaseQuerySeconds,
   jobHealthy,
@@ -39,7 +39,7 @@ const all = [
   ...healthMetrics,
   ...rpcMetrics,
   ...signerMetrics,
-  ...LaneTelemetry.metrics,
+  ...metrics,
   ...networkMetrics,
   ...ledgerGauges,
   webhookDeliveriesTotal,

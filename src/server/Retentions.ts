@@ -2,7 +2,7 @@
 // Deliveries of webhooks have a retention of their own.
 import { Duration, Effect, Layer } from "effect"
 import { makeAuditCheckpointsRepo } from "./audit/Verification.ts"
-import { makeEventRetentionRepo } from "./events/EventsRepo.ts"
+import { makeEventRetentionRepo } from "./events/Events.ts"
 import { makeBalancesRepo } from "./health/HealthRepo.ts"
 import { transactionRetention } from "./ledger/LedgerJobs.ts"
 import { makeSums } from "./ledger/StatisticsRepo.ts"

@@ -10,7 +10,6 @@ import { AuditHttp } from "./audit/AuditHttp.ts"
 import { ProvidersHttp, RelayerHealthHttp } from "./health/RelayerHealthHttp.ts"
 import { ConfigurationHttp } from "./configuration/ConfigurationHttp.ts"
 import { EventsHttp } from "./events/EventsHttp.ts"
-import { IdempotencyHttp } from "./idempotency/IdempotencyHttp.ts"
 import { NetworksHttp } from "./networks/NetworksHttp.ts"
 import { NotificationsHttp } from "./notifications/NotificationsHttp.ts"
 import { RelayersHttp } from "./relayers/RelayersHttp.ts"
@@ -28,11 +27,17 @@ import {
 import * as Documents from "./http/Documents.ts"
 import { layerHome } from "./http/Documents.ts"
 import * as FailedRequests from "./http/FailedRequests.ts"
-import { AuthorizationHttp, DecodeErrorsHttp, layerMetricsAccess, RequestBodyHttp } from "./http/MiddlewareHttp.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
 import { makeOwnRouter, ownRoute, ownRouterConfig } from "./http/RequestPipeline.ts"
 import { Draining } from "./lifecycle/Lifecycle.ts"
-import { OutboundLimitHttp } from "./limits/CallerLimits.ts"
+import {
+  AuthorizationHttp,
+  DecodeErrorsHttp,
+  IdempotencyHttp,
+  layerMetricsAccess,
+  RequestBodyHttp
+} from "./http/MiddlewareHttp.ts"
+import { OutboundLimitHttp } from "./limits/RateLimits.ts"
 import * as Metrics from "./Metrics.ts"
 import * as MetricsHttp from "./observability/MetricsHttp.ts"
 import * as Services from "./Services.ts"

@@ -9,8 +9,7 @@ import * as fs from "node:fs"
 import * as net from "node:net"
 import type { Duplex } from "node:stream"
 import type { ConnectionOptions } from "node:tls"
-import { systemAttribute } from "./Query.ts"
-import { commit } from "./Transaction.ts"
+import { commit, systemAttribute } from "./Transaction.ts"
 
 /** What failed, for programs that react to it, such as a process that names its settings. */
 const Reason = Schema.Literals([

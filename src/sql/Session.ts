@@ -3,7 +3,7 @@ import { Deferred, Effect, Queue } from "effect"
 import type { Cause, Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { query } from "./Query.ts"
+import { query } from "./Transaction.ts"
 
 const hasSessions = (sql: SqlClient.SqlClient): sql is PgClient.PgClient => PgClient.TypeId in sql
 

@@ -5,7 +5,7 @@ import * as Printer from "../../scripts/client/Printer.ts"
 import * as Shape from "../../scripts/client/Shape.ts"
 import * as Types from "../../scripts/client/Types.ts"
 import { field } from "../../src/domain/request/Field.ts"
-import { Instant, maybe } from "../../src/domain/request/Text.ts"
+import { Instant, maybe } from "../../src/domain/request/Shown.ts"
 
 const Member = Schema.Struct({
   at: field(Instant, "When to swap.", "2026-01-02T03:04:05Z"),

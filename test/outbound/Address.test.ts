@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Equal, Schema } from "effect"
 import { BlockList } from "node:net"
-import * as Destination from "../../src/outbound/Destination.ts"
+import { isWithin, parseAddress, parseRange } from "../../src/outbound/Outbound.ts"
 import { kindOf, kinds } from "./AddressKinds.ts"
 
 describe("an address", () => {
@@ -74,9 +74,9 @@ describe("an address", () => {
   it.prop("is equal in all its notations", [Schema.Array(group).check(Schema.isBetweenLength(8, 8))], ([groups]) => {
     const full = groups.map((group) => group.toString(16).padStart(4, "0")).join(":")
     const canonical = new URL(`http://[${full}]`).hostname
-    assert.isDefined(Destination.parseAddress(full))
+    assert.isDefined(parseAddress(full))
     for (const notation of [canonical, `${full.toUpperCase()}%1`]) {
-      assert.isTrue(Equal.equals(Destination.parseAddress(notation), Destination.parseAddress(full)), notation)
+      assert.isTrue(Equal.equals(parseAddress(notation), parseAddress(full)), notation)
     }
   })
 
@@ -89,10 +89,10 @@ describe("an address", () => {
       const first = dotted(Math.floor(start / size) * size)
       const list = new BlockList()
       list.addSubnet(first, prefix)
-      const range = Destination.parseRange(`${first}/${prefix}`) ?? assert.fail("no range")
+      const range = parseRange(`${first}/${prefix}`) ?? assert.fail("no range")
       for (const text of [dotted(address), dotted(start), dotted(Math.floor(start / size) * size + size - 1)]) {
-        const parsed = Destination.parseAddress(text) ?? assert.fail("no address")
-        assert.strictEqual(Destination.isWithin(parsed, range), list.check(text), `${text} in ${first}/${prefix}`)
+        const parsed = parseAddress(text) ?? assert.fail("no address")
+        assert.strictEqual(isWithin(parsed, range), list.check(text), `${text} in ${first}/${prefix}`)
       }
     }
   )

@@ -1,9 +1,9 @@
 // Addresses of each kind, in every form in which URLs and resolvers write them.
-import * as Destination from "../../src/outbound/Destination.ts"
+import { classifyAddress, parseAddress } from "../../src/outbound/Outbound.ts"
 
 export const kindOf = (text: string) => {
-  const address = Destination.parseAddress(text)
-  return address === undefined ? "no address" : (Destination.classifyAddress(address) ?? "public")
+  const address = parseAddress(text)
+  return address === undefined ? "no address" : (classifyAddress(address) ?? "public")
 }
 
 /** The first and the last address of each range, and their neighbours. */

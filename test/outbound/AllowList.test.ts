@@ -1,15 +1,14 @@
 // The entries of an allow list, and what they allow.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import * as Destination from "../../src/outbound/Destination.ts"
-import { AllowListFromText, compileAllowList, makeAllowList } from "../../src/outbound/Destination.ts"
+import { AllowListFromText, compileAllowList, makeAllowList, parseAddress } from "../../src/outbound/Outbound.ts"
 import * as Settings from "../../src/process/settings/Settings.ts"
 
 const decode = Schema.decodeResult(AllowListFromText)
 
 const allows = (list: string, text: string) => {
   const allowed = compileAllowList(Result.getOrThrow(decode(list)))
-  const address = Destination.parseAddress(text)
+  const address = parseAddress(text)
   return address === undefined ? allowed.name(text) : allowed.address(address)
 }
 

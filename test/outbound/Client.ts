@@ -1,8 +1,7 @@
 // The client for tests, with an allow list and a resolver.
 import { Context, Effect, Layer, Schema } from "effect"
 import type { HttpClientError } from "effect/http"
-import { AllowListFromText } from "../../src/outbound/Destination.ts"
-import { Outbound, refusal } from "../../src/outbound/Outbound.ts"
+import { AllowListFromText, Outbound, refusal } from "../../src/outbound/Outbound.ts"
 import type { Options } from "../../src/outbound/Outbound.ts"
 
 interface Given extends Omit<Options, "allow"> {

@@ -1,8 +1,7 @@
 // The refusals of URLs before their names are resolved, and of the addresses that names resolve to.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { AllowListFromText } from "../../src/outbound/Destination.ts"
-import { describeRefusal, makeGuard } from "../../src/outbound/Outbound.ts"
+import { AllowListFromText, describeRefusal, makeGuard } from "../../src/outbound/Outbound.ts"
 import type { Refusal } from "../../src/outbound/Outbound.ts"
 
 const guard = (allow: string) => {

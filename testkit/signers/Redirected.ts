@@ -1,8 +1,7 @@
 // An outbound client that calls a stand-in instead of the hosts of key services.
 import { Effect, Layer, Option } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import { makeAllowList } from "../../src/outbound/Destination.ts"
-import { Outbound } from "../../src/outbound/Outbound.ts"
+import { makeAllowList, Outbound } from "../../src/outbound/Outbound.ts"
 
 /** `https://kms.example/a` becomes `BASE/kms.example/a`. Other schemes stay as they are. */
 const towards = (base: string) => (request: HttpClientRequest.HttpClientRequest) => {

@@ -11,7 +11,7 @@ import {
   KnownAuditResource
 } from "../../domain/audit/Audit.ts"
 import type { AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
-import { Instant } from "../../domain/request/Text.ts"
+import { Instant } from "../../domain/request/Shown.ts"
 import { firstBroken } from "../../server/audit/Chain.ts"
 import * as Call from "../kit/Call.ts"
 import { connectionFlags } from "../kit/Call.ts"

@@ -2,7 +2,7 @@
 import { Console, DateTime, Duration, Effect, Option, Schedule, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import { Instant } from "../../domain/request/Text.ts"
+import { Instant } from "../../domain/request/Shown.ts"
 import type { ShownTransaction, TransactionBody } from "../../domain/transaction/Family.ts"
 import { ListedOrigin, TransactionFilter } from "../../domain/transaction/TransactionRequests.ts"
 import { Speed, TransactionId, TransactionStatus } from "../../domain/transaction/TransactionValues.ts"

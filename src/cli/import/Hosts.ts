@@ -1,13 +1,12 @@
 // Hosts that the service only calls if OUTBOUND_ALLOW names them.
-import * as Destination from "../../outbound/Destination.ts"
-import { classifyHostName, parseHostName } from "../../outbound/Destination.ts"
+import { classifyAddress, classifyHostName, parseAddress, parseHostName } from "../../outbound/Outbound.ts"
 
 /** Names without a dot, and names inside a cluster. */
 const localName = /^[^.]+$|\.(svc|cluster)$/i
 
 const isPrivate = (host: string): boolean => {
-  const address = Destination.parseAddress(host)
-  if (address !== undefined) return Destination.classifyAddress(address) !== undefined
+  const address = parseAddress(host)
+  if (address !== undefined) return classifyAddress(address) !== undefined
   const name = parseHostName(host)
   return localName.test(host) || (name !== undefined && classifyHostName(name) !== undefined)
 }

@@ -5,7 +5,7 @@ import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { immutableField } from "../request/Request.ts"
 import * as Shown from "../request/Shown.ts"
-import { Instant, list, maybe, resourceId, text } from "../request/Text.ts"
+import { Instant, list, maybe, resourceId, text } from "../request/Shown.ts"
 import { TransactionLimits } from "../transaction/TransactionLimits.ts"
 import * as Resources from "./Resources.ts"
 

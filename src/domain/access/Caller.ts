@@ -3,7 +3,7 @@ import { Context, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { RelayerId } from "../relayer/Relayer.ts"
 import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { Instant, maybe, text } from "../request/Text.ts"
+import { Instant, maybe, text } from "../request/Shown.ts"
 import type { TransactionLimits } from "../transaction/TransactionLimits.ts"
 import { allows, Grant, reservedKeyIds, Scope } from "./ApiKey.ts"
 

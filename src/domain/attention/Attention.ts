@@ -4,7 +4,7 @@ import { DateTime, Schema } from "effect"
 import { Funding } from "../health/Funding.ts"
 import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { Instant } from "../request/Text.ts"
+import { Instant } from "../request/Shown.ts"
 import type { Code } from "../transaction/Cause.ts"
 
 /** In the order of their importance. */

@@ -5,8 +5,7 @@ import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { count, cursor } from "../request/Page.ts"
 import * as Shown from "../request/Shown.ts"
-import { openList } from "../request/Shown.ts"
-import { Instant, searchText } from "../request/Text.ts"
+import { Instant, openList, searchText } from "../request/Shown.ts"
 
 // Changes of resources, and other actions of callers, as the audit log records them.
 

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { flag } from "../request/Text.ts"
+import { flag } from "../request/Shown.ts"
 import { Uint256, Uint64 } from "./Amount.ts"
 import { MaskedRpcConfig } from "./Rpc.ts"
 

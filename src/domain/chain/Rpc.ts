@@ -3,7 +3,7 @@ import { Effect, Result, Schema } from "effect"
 import { field, shown } from "../request/Field.ts"
 import type { Violation } from "../request/Request.ts"
 import * as Shown from "../request/Shown.ts"
-import { text } from "../request/Text.ts"
+import { text } from "../request/Shown.ts"
 import type { Moment } from "../transaction/TransactionValues.ts"
 
 const maxUrlLength = 2048

@@ -1,7 +1,7 @@
 // References to secrets: what a file has in the place of a secret, such as a URL that contains a key.
 import { Schema } from "effect"
 import { field } from "../request/Field.ts"
-import { text } from "../request/Text.ts"
+import { text } from "../request/Shown.ts"
 
 /** POSIX names of environment variables. */
 export const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/u

@@ -6,8 +6,7 @@ import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { count } from "../request/Page.ts"
 import * as Shown from "../request/Shown.ts"
-import { openList } from "../request/Shown.ts"
-import { Instant, searchText } from "../request/Text.ts"
+import { Instant, openList, searchText } from "../request/Shown.ts"
 
 /** The types of events that this version of the service publishes. */
 export const KnownEventType = Schema.Literals(eventTypes).annotate({

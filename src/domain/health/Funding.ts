@@ -1,6 +1,5 @@
 // The balance of a relayer: what a check has read, what it needs, and how long it lasts.
 import { DateTime, Schema } from "effect"
-import { EvmAddress } from "../chain/Address.ts"
 import type { ChainSnapshot, CheckCode } from "../chain/ChainSnapshot.ts"
 import { maskRpc } from "../chain/Rpc.ts"
 import type { RpcConfig } from "../chain/Rpc.ts"
@@ -10,8 +9,9 @@ import { ownReserves, publicBaseReserve } from "../relayer/Policy.ts"
 import { unitOf } from "../relayer/Relayer.ts"
 import type { RelayerAccount } from "../relayer/Relayer.ts"
 import { field, shown } from "../request/Field.ts"
+import { EvmAddress } from "../chain/Amount.ts"
 import * as Shown from "../request/Shown.ts"
-import { Instant } from "../request/Text.ts"
+import { Instant } from "../request/Shown.ts"
 
 // Answers questions about chain snapshots, and carries amounts from one snapshot to the next.
 

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { Instant } from "../request/Text.ts"
+import { Instant } from "../request/Shown.ts"
 
 export const HealthStatus = Schema.Literals(["unknown", "healthy", "degraded", "failing", "disabled"]).annotate({
   identifier: "HealthStatus",

@@ -5,7 +5,7 @@ import { field } from "../request/Field.ts"
 import { applyMergePatch, BadRequest, immutableField } from "../request/Request.ts"
 import type { Violation } from "../request/Request.ts"
 import * as Shown from "../request/Shown.ts"
-import { maybe, text } from "../request/Text.ts"
+import { maybe, text } from "../request/Shown.ts"
 
 // What identifies a network: its type and its name.
 

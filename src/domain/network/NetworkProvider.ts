@@ -4,7 +4,7 @@ import { CheckCode } from "../chain/ChainSnapshot.ts"
 import { factFields, MaskedRpcConfig } from "../chain/Rpc.ts"
 import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { flag, Instant } from "../request/Text.ts"
+import { flag, Instant } from "../request/Shown.ts"
 
 /** How many relayers of the network have their last check read: the newest relayers. */
 export const maxChecked = 200

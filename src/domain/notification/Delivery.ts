@@ -5,7 +5,7 @@ import { RelayerId } from "../relayer/Relayer.ts"
 import { field, shown } from "../request/Field.ts"
 import { count, cursor } from "../request/Page.ts"
 import * as Shown from "../request/Shown.ts"
-import { flag, Instant, maybe, resourceId } from "../request/Text.ts"
+import { flag, Instant, maybe, resourceId } from "../request/Shown.ts"
 
 export const DeliveryId = resourceId
   .annotate({ description: "Identifier of the delivery.", examples: ["0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"] })

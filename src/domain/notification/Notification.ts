@@ -3,7 +3,7 @@ import { Effect, Option, Schema, SchemaGetter } from "effect"
 import { HttpUrl, maskUrl } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { maybe, resourceId, text } from "../request/Text.ts"
+import { maybe, resourceId, text } from "../request/Shown.ts"
 
 /** A field that every value has. Responses omit it while it is `usual`. */
 const omittedDefault = <S extends Schema.Constraint>(schema: S, usual: S["Type"]) =>

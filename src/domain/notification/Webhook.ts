@@ -5,7 +5,7 @@ import { Relayer } from "../relayer/Relayer.ts"
 import { parse, Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { Instant } from "../request/Text.ts"
+import { Instant } from "../request/Shown.ts"
 
 /** The body of any webhook, also of a later version. `WebhookPayload` has the types of this version's bodies. */
 export const Webhook = Schema.Struct({

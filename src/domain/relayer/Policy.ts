@@ -1,10 +1,16 @@
 // Policies: the limits of relayers, per network type.
 import { Cron, Result, Schema } from "effect"
-import { CheckedEvmAddress, CheckedSolanaAddress, shapedPrograms } from "../chain/Address.ts"
-import { PositiveUint64, Uint128, Uint64 } from "../chain/Amount.ts"
 import { PriceBounds, PriceSource, TokenPrice } from "../price/Price.ts"
 import { added, field } from "../request/Field.ts"
-import { list, maybe, text } from "../request/Text.ts"
+import {
+  CheckedEvmAddress,
+  CheckedSolanaAddress,
+  PositiveUint64,
+  shapedPrograms,
+  Uint128,
+  Uint64
+} from "../chain/Amount.ts"
+import { list, maybe, text } from "../request/Shown.ts"
 
 // Fields that policies of several network types have.
 

@@ -1,7 +1,5 @@
 // Relayers: accounts on one network with one signer, as callers create, change, list and see them.
 import { Effect, Result, Schema } from "effect"
-import { EvmAddress, SolanaAddress, StellarAddress } from "../chain/Address.ts"
-import { Uint256 } from "../chain/Amount.ts"
 import { ProviderReading } from "../chain/ChainSnapshot.ts"
 import { MaskedRpcConfig, RpcConfig, unmask } from "../chain/Rpc.ts"
 import { HealthStatus, ListedHealth } from "../health/ListedHealth.ts"
@@ -13,8 +11,9 @@ import { field } from "../request/Field.ts"
 import { CursorQuery } from "../request/Page.ts"
 import { applyMergePatch, BadRequest, checkResourceSize, immutableField } from "../request/Request.ts"
 import type { Violation } from "../request/Request.ts"
+import { EvmAddress, SolanaAddress, StellarAddress, Uint256 } from "../chain/Amount.ts"
 import * as Shown from "../request/Shown.ts"
-import { flag, Instant, list, maybe, resourceId, text } from "../request/Text.ts"
+import { flag, Instant, list, maybe, resourceId, text } from "../request/Shown.ts"
 import { SignerId } from "../signer/Signer.ts"
 import { EvmPolicy, SolanaPolicy, StellarPolicy } from "./Policy.ts"
 

@@ -2,7 +2,7 @@
 import { DateTime, Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { field } from "./Field.ts"
 import { BadRequest } from "./Request.ts"
-import { Instant } from "./Text.ts"
+import { Instant } from "./Shown.ts"
 
 /** Items on a page of a list with numbers. A larger `per_page` is served as this. */
 export const maxPerPage = 1000

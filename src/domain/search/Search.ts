@@ -1,10 +1,10 @@
 // The texts that a person can search for: the forms of ids, hashes, addresses and sequences. And the results of a search.
 import { Schema } from "effect"
 import { maxSequence } from "../transaction/TransactionRequests.ts"
-import { canonicalHash } from "../chain/Address.ts"
 import { field, shown } from "../request/Field.ts"
+import { canonicalHash } from "../chain/Amount.ts"
 import * as Shown from "../request/Shown.ts"
-import { text } from "../request/Text.ts"
+import { text } from "../request/Shown.ts"
 
 /** Characters. Longer than any hash, address or URL of an explorer. */
 export const longestSearch = 512

@@ -1,7 +1,7 @@
 // Requests to create signers. Their secrets are redacted.
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { added, field } from "../request/Field.ts"
-import { maybe, text } from "../request/Text.ts"
+import { maybe, text } from "../request/Shown.ts"
 import {
   exampleVaultPubkey,
   namesPkcs11Key,

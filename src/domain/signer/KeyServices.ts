@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { ShownUrl } from "../chain/Rpc.ts"
 import { added, field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { maybe, text } from "../request/Text.ts"
+import { maybe, text } from "../request/Shown.ts"
 
 /** The region becomes a part of a host name. */
 const AwsRegion = Schema.String.check(

@@ -1,10 +1,10 @@
 // Signers: private keys, or references to them. No response contains a private key.
 import { Schema } from "effect"
-import { EvmAddress, SolanaAddress, StellarAddress } from "../chain/Address.ts"
 import type { NetworkType } from "../network/Network.ts"
 import { added, field } from "../request/Field.ts"
+import { EvmAddress, SolanaAddress, StellarAddress } from "../chain/Amount.ts"
 import * as Shown from "../request/Shown.ts"
-import { Instant, resourceId } from "../request/Text.ts"
+import { Instant, resourceId } from "../request/Shown.ts"
 import {
   exampleVaultPubkey,
   resolvedAzureKeyVault,

@@ -1,13 +1,20 @@
 // What an API key may send on networks of each type, in addition to the policies of relayers, with the errors of its limits. Amounts in
 // the smallest unit.
 import { Result, Schema } from "effect"
-import { canonical, CheckedEvmAddress, CheckedSolanaAddress, CheckedStellarAddress } from "../chain/Address.ts"
-import { DecimalUint64, units, Wei } from "../chain/Amount.ts"
 import { NetworkType } from "../network/Network.ts"
 import { contractCreation } from "../relayer/Policy.ts"
 import type { Violation } from "../request/Request.ts"
+import {
+  canonical,
+  CheckedEvmAddress,
+  CheckedSolanaAddress,
+  CheckedStellarAddress,
+  DecimalUint64,
+  units,
+  Wei
+} from "../chain/Amount.ts"
 import * as Shown from "../request/Shown.ts"
-import { list, maybe } from "../request/Text.ts"
+import { list, maybe } from "../request/Shown.ts"
 
 const EvmReceiver = Schema.Union([CheckedEvmAddress, Schema.Literal(contractCreation)])
 

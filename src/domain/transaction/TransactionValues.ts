@@ -2,7 +2,7 @@
 // unit and its source.
 import { DateTime, Schema, SchemaTransformation } from "effect"
 import * as Shown from "../request/Shown.ts"
-import { Instant, text } from "../request/Text.ts"
+import { Instant, text } from "../request/Shown.ts"
 
 /** A share as an exact fraction, because amounts are integers. */
 export interface Ratio {

@@ -2,7 +2,7 @@
 import { Console, Deferred, Effect, Layer, Option, Redacted, Schema } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import { makeAllowList } from "../../outbound/Destination.ts"
+import { makeAllowList } from "../../outbound/Outbound.ts"
 import type { DatabaseError } from "../../sql/Connection.ts"
 import * as Sql from "../../sql/Sql.ts"
 import * as DataFiles from "../../sql/embedded/DataFiles.ts"

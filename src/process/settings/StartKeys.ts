@@ -2,7 +2,7 @@
 import { Effect, Layer, Option, Redacted } from "effect"
 import * as Services from "../../server/Services.ts"
 import { makeMasterKeyRepo } from "../../server/masterKey/MasterKeys.ts"
-import { ServiceSecrets } from "../../server/secrets/ServiceSecrets.ts"
+import { ServiceSecrets } from "../../server/secrets/Secrets.ts"
 import * as Sql from "../../sql/Sql.ts"
 import * as StartFailed from "../StartFailed.ts"
 import * as Keys from "./Keys.ts"

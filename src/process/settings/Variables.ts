@@ -2,7 +2,7 @@
 import { Schema, SchemaTransformation } from "effect"
 import { isAdministratorKey, minAdministratorKeyLength } from "../../domain/access/ApiKey.ts"
 import { mistakes } from "../../domain/request/Violations.ts"
-import { AllowListFromText, CommaSeparated } from "../../outbound/Destination.ts"
+import { AllowListFromText, CommaSeparated } from "../../outbound/Outbound.ts"
 import { TrustedProxies } from "../../server/responses/CurrentRequest.ts"
 
 // The forms of settings that are lists or keys.

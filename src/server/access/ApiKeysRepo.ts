@@ -4,7 +4,7 @@ import { ApiKey, ApiKeyId, ApiKeyIdTaken, Grant } from "../../domain/access/ApiK
 import type { PageRequest } from "../../domain/request/Page.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
 import { feeLimitsOf, TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
-import { client, onConflict, query } from "../../sql/Query.ts"
+import { client, onConflict, query } from "../../sql/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { amongAll, managedByColumn, selectPage, selectRow, versionColumn } from "../../sql/Rows.ts"
 import type { Ids } from "../../sql/Rows.ts"

@@ -14,7 +14,7 @@ import { Networks } from "../networks/Networks.ts"
 import type { ConfiguredNetwork } from "../networks/Networks.ts"
 import { Notifications } from "../notifications/Notifications.ts"
 import { Relayers } from "../relayers/Relayers.ts"
-import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
+import { ServiceSecrets } from "../secrets/Secrets.ts"
 import { Signers } from "../signers/Signers.ts"
 import type { ConfiguredSigner } from "../signers/Signers.ts"
 

@@ -21,9 +21,7 @@ import type {
   SessionLifetimes
 } from "../../domain/access/Caller.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
-import * as Transaction from "../../sql/Transaction.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { makeCountedRecords } from "../access/KeyAuthentication.ts"
 import { hashKey, mayGrant } from "../access/KeyChanges.ts"
@@ -31,6 +29,8 @@ import { Audit, encodeChange } from "../audit/Audit.ts"
 import { Authentication } from "../authentication/Authentication.ts"
 import { makeAddressLimit, Strangers } from "../limits/Strangers.ts"
 import type { AddressLimitOptions } from "../limits/Strangers.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { client, query } from "../../sql/Transaction.ts"
 import { currentOrigin } from "../responses/CurrentRequest.ts"
 import type { Origin } from "../responses/CurrentRequest.ts"
 

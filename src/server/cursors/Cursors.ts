@@ -3,7 +3,7 @@
 import { Context, Effect, Layer } from "effect"
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { BadRequest } from "../../domain/request/Request.ts"
-import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
+import { ServiceSecrets } from "../secrets/Secrets.ts"
 
 const name = "cursors"
 

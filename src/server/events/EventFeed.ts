@@ -10,10 +10,8 @@ import type { Items } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { canListen, listen } from "../../sql/Session.ts"
 import { Draining, Jobs } from "../lifecycle/Lifecycle.ts"
-import { channel } from "./Events.ts"
-import * as EventsRepo from "./EventsRepo.ts"
-import { firstPosition, isAfter, latestPosition, makeEventRetentionRepo } from "./EventsRepo.ts"
-import type { Births, EventPage, Filter, PlacedEvent, Position, Selection } from "./EventsRepo.ts"
+import { channel, firstPosition, isAfter, latestPosition, make, makeEventRetentionRepo } from "./Events.ts"
+import type { Births, EventPage, Filter, PlacedEvent, Position, Selection } from "./Events.ts"
 
 // The newest events in memory, up to a bound. Readers at any position share it.
 
@@ -181,7 +179,7 @@ class EventTail extends Context.Service<
   static readonly layer = Layer.effect(
     EventTail,
     Effect.gen(function* () {
-      const repo = yield* EventsRepo.make
+      const repo = yield* make
       const jobs = yield* Jobs
       const sql = yield* SqlClient.SqlClient
       const poll = canListen(sql) ? pollEvery : pollEveryDeaf
@@ -254,7 +252,7 @@ export class EventFeed extends Context.Service<
   static readonly layer = Layer.effect(
     EventFeed,
     Effect.gen(function* () {
-      const repo = yield* EventsRepo.make
+      const repo = yield* make
       const { pruned } = yield* makeEventRetentionRepo
       const tail = yield* EventTail
       const draining = yield* Draining

@@ -11,7 +11,7 @@ import { ServiceUnavailable } from "../../domain/request/Request.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import { forEachPaced } from "../../sql/Rows.ts"
 import { Draining } from "../lifecycle/Lifecycle.ts"
-import { makeCallerLimit } from "../limits/CallerLimits.ts"
+import { makeCallerLimit } from "../limits/RateLimits.ts"
 import { EventFeed } from "./EventFeed.ts"
 import type { EventBatch, EventReader } from "./EventFeed.ts"
 

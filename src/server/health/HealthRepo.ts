@@ -5,8 +5,8 @@ import { keptBalances } from "../../domain/health/Funding.ts"
 import { Health } from "../../domain/health/Health.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
-import { Instant } from "../../domain/request/Text.ts"
-import { client, query } from "../../sql/Query.ts"
+import { Instant } from "../../domain/request/Shown.ts"
+import { client, query } from "../../sql/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 
 const json = (column: unknown) => parse(String(column))

@@ -5,11 +5,11 @@ import { FindMyWay, HttpServerError, HttpServerRequest, HttpServerResponse } fro
 import { HttpApi, HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as Request from "../../domain/request/Request.ts"
-import { isUnavailable } from "../../sql/Query.ts"
 import { Strangers } from "../limits/Strangers.ts"
-import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import * as Failures from "../responses/Failures.ts"
-import { changedRowIn } from "../secrets/RowMacs.ts"
+import { isUnavailable } from "../../sql/Transaction.ts"
+import { CurrentRequest } from "../responses/CurrentRequest.ts"
+import { changedRowIn } from "../secrets/Secrets.ts"
 import { makeBuckets, makeCredentials } from "./MiddlewareHttp.ts"
 
 type Response = HttpServerResponse.HttpServerResponse

@@ -1,26 +1,79 @@
 // Implements the middleware of the contract: the steps of every request to an endpoint before its handler.
-import { ByteSize, Clock, Context, Effect, Layer, Metric, Redacted } from "effect"
-import { HttpIncomingMessage, HttpRouter, HttpServerRequest } from "effect/http"
+import { ByteSize, Clock, Context, Effect, Layer, Metric, Redacted, Schema } from "effect"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpServerError } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import { createHash, timingSafeEqual } from "node:crypto"
 import { bodyLimitOf, isForEveryCaller, scopeOf } from "../../api/Endpoint.ts"
 import type { BodySize } from "../../api/Endpoint.ts"
-import { Authorization, DecodeErrors, MetricsAccess, RequestBody } from "../../api/Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency, MetricsAccess, RequestBody } from "../../api/Middleware.ts"
 import { CurrentCaller, Unauthorized } from "../../domain/access/Caller.ts"
 import type { Caller } from "../../domain/access/Caller.ts"
-import { BadRequest, PayloadTooLarge, ServiceUnavailable, UnsupportedMediaType } from "../../domain/request/Request.ts"
+import {
+  BadRequest,
+  IdempotencyKey,
+  PayloadTooLarge,
+  ServiceUnavailable,
+  UnsupportedMediaType
+} from "../../domain/request/Request.ts"
 import { Authentication, bearerToken } from "../authentication/Authentication.ts"
 import type { Use } from "../authentication/Authentication.ts"
+import { IdempotencyStore } from "../idempotency/IdempotencyStore.ts"
+import type { StoredResponse } from "../idempotency/IdempotencyStore.ts"
 import { SchemaWatch } from "../lifecycle/Lifecycle.ts"
-import { CallerRequests } from "../limits/CallerLimits.ts"
 import * as RateLimitMetrics from "../limits/RateLimitMetrics.ts"
-import { rateLimitHeaders, RateLimits } from "../limits/RateLimits.ts"
+import { CallerRequests, rateLimitHeaders, RateLimits } from "../limits/RateLimits.ts"
 import { Strangers } from "../limits/Strangers.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import type { RequestState } from "../responses/CurrentRequest.ts"
 import { recordRequest } from "../responses/Respond.ts"
-import { unauthorizedRequestsTotal } from "./RequestMetrics.ts"
+
+// The metrics of requests. Labels are bounded: route patterns, methods and status codes.
+
+const requestsTotal = Metric.counter("requests_total", {
+  description: "Requests that got a response, by route pattern, method and status.",
+  incremental: true
+})
+
+const requestLatencySeconds = Metric.histogram("request_latency_seconds", {
+  description: "Time from a request to its response, in seconds.",
+  boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+})
+
+export const inFlightRequests = Metric.gauge("in_flight_requests", { description: "Requests that are being served." })
+
+const unauthorizedRequestsTotal = Metric.counter("unauthorized_requests_total", {
+  description: "Requests refused with 401.",
+  incremental: true
+})
+
+export const requestMetrics = [requestsTotal, requestLatencySeconds, inFlightRequests, unauthorizedRequestsTotal]
+
+interface Labels {
+  readonly endpoint: string
+  readonly method: string
+  readonly status: string
+}
+
+const perRoute = new Map<
+  string,
+  { readonly count: Metric.Counter<number>; readonly latency: Metric.Histogram<number> }
+>()
+
+/** `endpoint` is a route pattern or `unmatched`: the number of series is bounded. */
+export const measureRequest = (labels: Labels, seconds: number, context: Context.Context<never>): void => {
+  const key = `${labels.method} ${labels.endpoint} ${labels.status}`
+  let metrics = perRoute.get(key)
+  if (metrics === undefined) {
+    metrics = {
+      count: Metric.withAttributes(requestsTotal, { ...labels }) as Metric.Counter<number>,
+      latency: Metric.withAttributes(requestLatencySeconds, { ...labels }) as Metric.Histogram<number>
+    }
+    perRoute.set(key, metrics)
+  }
+  metrics.count.updateUnsafe(1, context)
+  metrics.latency.updateUnsafe(seconds, context)
+}
 
 /**
  * Authenticates requests and counts the ones that are refused. A refusal says that there was a token (RFC 6750, section 3.1). An
@@ -253,3 +306,47 @@ export const layerMetricsAccess = (token: Redacted.Redacted | undefined) =>
       )
     })
   )
+
+// The implementation of `Idempotency`.
+
+const isKey = Schema.is(IdempotencyKey)
+
+const malformed = BadRequest.of([{ field: "Idempotency-Key", message: "Expected 1 to 255 visible ASCII characters" }])
+
+const bodyOf = ({ body }: HttpServerResponse.HttpServerResponse): string =>
+  body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
+
+/** Only a success has taken effect. */
+const toStore = (response: HttpServerResponse.HttpServerResponse) =>
+  Effect.map(CurrentRequest, (current): StoredResponse | undefined =>
+    response.status >= 200 && response.status < 300
+      ? { status: response.status, headers: Object.fromEntries(current?.headers ?? []), body: bodyOf(response) }
+      : undefined
+  )
+
+const replay = ({ status, headers, body }: StoredResponse) =>
+  Effect.map(CurrentRequest, (current) => {
+    for (const [name, value] of Object.entries(headers)) current?.headers.set(name, value)
+    current?.ownHeaders.set("idempotency-replayed", "true")
+    return HttpServerResponse.text(body, { status, contentType: "application/json" })
+  })
+
+export const IdempotencyHttp = Layer.effect(
+  Idempotency,
+  Effect.gen(function* () {
+    const store = yield* IdempotencyStore
+    return Idempotency.of(
+      Effect.fnUntraced(function* (httpEffect) {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const key = request.headers["idempotency-key"]
+        if (key === undefined) return yield* httpEffect
+        if (!isKey(key)) return yield* malformed
+        const { id: callerId } = yield* CurrentCaller
+        const body = yield* Effect.orDie(request.text)
+        const { method, url } = request
+        const outcome = yield* store.once({ callerId, key, method, url, body }, httpEffect, toStore)
+        return outcome._tag === "Stored" ? yield* replay(outcome.response) : outcome.result
+      })
+    )
+  })
+)

@@ -7,13 +7,13 @@ import { isKnownVersion } from "../../domain/request/Request.ts"
 import { Draining } from "../lifecycle/Lifecycle.ts"
 import { Strangers } from "../limits/Strangers.ts"
 import { RunningVersion } from "../observability/Gauges.ts"
-import { addressReader, CurrentRequest, makeRequestState, makeTrustedProxies } from "../responses/CurrentRequest.ts"
-import type { RequestState, TrustedProxies } from "../responses/CurrentRequest.ts"
 import * as Failures from "../responses/Failures.ts"
 import { constantHeaders } from "../responses/Failures.ts"
 import * as FailedRequests from "./FailedRequests.ts"
 import { makeUnmatched } from "./FailedRequests.ts"
-import * as RequestMetrics from "./RequestMetrics.ts"
+import { addressReader, CurrentRequest, makeRequestState, makeTrustedProxies } from "../responses/CurrentRequest.ts"
+import type { RequestState, TrustedProxies } from "../responses/CurrentRequest.ts"
+import { inFlightRequests, measureRequest } from "./MiddlewareHttp.ts"
 
 // One request on its way through the pipeline: its id, its time and its place in the metrics.
 
@@ -87,7 +87,7 @@ const beginExchange = (
 ): Exchange => {
   const given = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
   const request = withStatesInLowerCase(withBearerToken(withWholePath(given)))
-  RequestMetrics.inFlightRequests.modifyUnsafe(1, context)
+  inFlightRequests.modifyUnsafe(1, context)
   return {
     request,
     state: makeRequestState(requestIdOf(request.headers["x-request-id"]), clientAddressOf(request)),
@@ -130,8 +130,8 @@ const endExchange = (
 ): Effect.Effect<void> => {
   const ms = performance.now() - started
   const { method } = request
-  RequestMetrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
-  RequestMetrics.recordRequest({ endpoint, method, status }, ms / 1000, fiber.context)
+  inFlightRequests.modifyUnsafe(-1, fiber.context)
+  measureRequest({ endpoint, method, status }, ms / 1000, fiber.context)
   if (!LogLevel.isGreaterThanOrEqualTo(level, fiber.getRef(References.MinimumLogLevel))) return Effect.void
   const line = level === "Info" ? Effect.logInfo("request") : Effect.logDebug("request")
   return Effect.annotateLogs(line, {

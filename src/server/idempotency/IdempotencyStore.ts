@@ -4,11 +4,10 @@ import { Context, DateTime, Duration, Effect, Exit, Layer, Option, Redacted, Sch
 import { SecureRandom } from "effect/crypto"
 import { createHash, createHmac } from "node:crypto"
 import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../domain/request/Request.ts"
-import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { Secrets } from "../secrets/Secrets.ts"
-import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
+import { client, query } from "../../sql/Transaction.ts"
+import { Secrets, ServiceSecrets } from "../secrets/Secrets.ts"
 
 // The table `idempotency_keys`: a row holds the stored response of a key, or the claim of a request that is running.
 

@@ -9,9 +9,16 @@ import { grown } from "../../domain/transaction/Transaction.ts"
 import { maxSignaturesPerCommit } from "../../domain/transaction/TransactionValues.ts"
 import type { Decided, StoredTransaction } from "../ledger/LedgerEntries.ts"
 import type { Inquiry } from "./LaneNetwork.ts"
-import { reach, send, sendAgain, sign } from "./LaneSending.ts"
-import * as LaneTelemetry from "./LaneTelemetry.ts"
-import { traceFinal } from "./LaneTelemetry.ts"
+import {
+  countFinal,
+  countSignatures,
+  measureFirstSends,
+  reach,
+  send,
+  sendAgain,
+  sign,
+  traceFinal
+} from "./LaneSending.ts"
 import type { OpenRow, StepState } from "./StepState.ts"
 
 /** The most decisions about one transaction in one poll: a decision can require another one at once. */
@@ -86,7 +93,7 @@ const signatures = Effect.fnUntraced(function* (step: StepState, judged: Readonl
   const committed = yield* step.context.ledger.commitSignatures(step.context.hold, signed)
   yield* reach("committed")
   step.update(committed)
-  yield* LaneTelemetry.countSignatures(signed)
+  yield* countSignatures(signed)
   const raw = new Map(signed.map((signature) => [signature.stored.id, signature.raw]))
   const relayers = new Map(due.map(({ row }) => [row.stored.id, row.relayer]))
   const sendings = committed.flatMap((stored) => {
@@ -128,7 +135,7 @@ const applyChanges = Effect.fnUntraced(function* (step: StepState, judged: Reado
       step.free(stored.transaction.place, frees)
     }
   }
-  yield* LaneTelemetry.countFinal(context.chain, changed)
+  yield* countFinal(context.chain, changed)
   yield* traceFinal(changed)
 })
 
@@ -220,7 +227,7 @@ const commit = Effect.fnUntraced(function* (step: StepState, signings: ReadonlyA
   step.update(committed)
   step.give(signed.map(({ attempt }) => attempt.place))
   context.memory.lastSignedAt = now
-  yield* LaneTelemetry.countSignatures(signed)
+  yield* countSignatures(signed)
   const raw = new Map(signed.map((signature) => [signature.stored.id, signature.raw]))
   const sendings = committed.flatMap((stored) => {
     const relayer = step.rowOf(stored)?.relayer
@@ -228,7 +235,7 @@ const commit = Effect.fnUntraced(function* (step: StepState, signings: ReadonlyA
     return relayer === undefined || newest === undefined ? [] : [{ stored, relayer, ordinals: [newest.ordinal] }]
   })
   yield* send(step, sendings, ({ id }) => raw.get(id))
-  yield* LaneTelemetry.measureFirstSends(sendings.map(({ stored }) => stored))
+  yield* measureFirstSends(sendings.map(({ stored }) => stored))
   return signed.length
 })
 

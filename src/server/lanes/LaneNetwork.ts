@@ -23,7 +23,7 @@ import type { OwnDoubt, Rules, Sign, Unreachable } from "../../domain/transactio
 import type { Lane, Terms, Transaction } from "../../domain/transaction/Transaction.ts"
 import type { Moment, Place } from "../../domain/transaction/TransactionValues.ts"
 import type { GivenPlace, LaneLost, StoredLane } from "../ledger/LedgerEntries.ts"
-import { changedRowIn } from "../secrets/RowMacs.ts"
+import { changedRowIn } from "../secrets/Secrets.ts"
 import type { Signers } from "../signers/Signers.ts"
 import { withRequestId } from "../signers/backends/SignerBackend.ts"
 import type { SignerBackend, SignerUnavailable } from "../signers/backends/SignerBackend.ts"

@@ -12,12 +12,10 @@ import { maxSignaturesPerCommit, poll as pollBounds } from "../../domain/transac
 import type { Moment } from "../../domain/transaction/TransactionValues.ts"
 import type { Decided, GapSignature, LaneContents, StoredTransaction } from "../ledger/LedgerEntries.ts"
 import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
-import { changedRowIn } from "../secrets/RowMacs.ts"
 import { assign, decideAll } from "./LaneDecisions.ts"
 import type { Filler, LaneReading, LaneRelayer, Poll } from "./LaneNetwork.ts"
-import { attemptOf, inParallel, noteSignerFailure, reach, send } from "./LaneSending.ts"
-import * as LaneTelemetry from "./LaneTelemetry.ts"
-import { traceFinal } from "./LaneTelemetry.ts"
+import { changedRowIn } from "../secrets/Secrets.ts"
+import { attemptOf, countFinal, inParallel, noteSignerFailure, reach, send, traceFinal } from "./LaneSending.ts"
 import { makeStepState } from "./StepState.ts"
 import type { LaneContext, OpenRow, StepState } from "./StepState.ts"
 
@@ -328,7 +326,7 @@ const isCommanded = (transaction: Transaction): boolean => {
 const expire = Effect.fnUntraced(function* ({ ledger, hold, chain }: LaneContext, contents: LaneContents, now: Moment) {
   if (contents.nextMoment === undefined || contents.nextMoment > now) return contents
   const expired = yield* ledger.expire(hold)
-  yield* LaneTelemetry.countFinal(chain, expired)
+  yield* countFinal(chain, expired)
   yield* traceFinal(expired)
   return yield* ledger.read(hold)
 })

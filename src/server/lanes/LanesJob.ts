@@ -11,7 +11,7 @@ import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import { Signers } from "../signers/Signers.ts"
 import { makeLaneKeys, SendingNetworks } from "./LaneNetwork.ts"
 import * as LaneStep from "./LaneStep.ts"
-import * as LaneTelemetry from "./LaneTelemetry.ts"
+import { showHeld } from "./LaneSending.ts"
 import { emptyMemory, makeLaneFees } from "./StepState.ts"
 import type { LaneContext } from "./StepState.ts"
 
@@ -196,7 +196,7 @@ const make = Effect.gen(function* () {
   const forget = (hold: Hold) =>
     Effect.suspend(() => {
       if (lanes.get(hold.laneId)?.hold.epoch === hold.epoch) lanes.delete(hold.laneId)
-      return Effect.andThen(LaneTelemetry.showHeld(lanes.size), due.now)
+      return Effect.andThen(showHeld(lanes.size), due.now)
     })
 
   const start = ({ hold, stored: { chain, genesis, lane } }: HeldLane) => {
@@ -217,7 +217,7 @@ const make = Effect.gen(function* () {
     const life = makeLaneLife(context, { draining: stopping, supervised, busy, isWaitedFor })
     lanes.set(hold.laneId, { hold, life, newest: 0, commands: new Set() })
     return Effect.andThen(
-      LaneTelemetry.showHeld(lanes.size),
+      showHeld(lanes.size),
       FiberMap.run(fibers, hold.laneId, Effect.ensuring(life.run, forget(hold)))
     )
   }

@@ -4,7 +4,7 @@ import type { Statement } from "effect/sql"
 import { present } from "../../domain/transaction/Presentation.ts"
 import { TransactionId } from "../../domain/transaction/TransactionValues.ts"
 import type { Moment } from "../../domain/transaction/TransactionValues.ts"
-import { client, query } from "../../sql/Query.ts"
+import { client, query } from "../../sql/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 import type { Account, StoredTransaction } from "./LedgerEntries.ts"
 

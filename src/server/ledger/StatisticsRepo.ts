@@ -2,10 +2,10 @@
 import { Effect, Schema } from "effect"
 import type { Statement } from "effect/sql"
 import type { Series } from "../../domain/request/Page.ts"
-import { Instant } from "../../domain/request/Text.ts"
 import { longestCounted, sumStep } from "../../domain/transaction/TransactionRequests.ts"
 import { usualCodes } from "../../domain/transaction/Transition.ts"
-import { client, query } from "../../sql/Query.ts"
+import { Instant } from "../../domain/request/Shown.ts"
+import { client, query } from "../../sql/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 
 const FinalStep = Rows.withoutNulls(

@@ -4,7 +4,7 @@ import type { Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ConditionName, JobName, JobStatus } from "../../api/SystemApi.ts"
 import { oldestSchema } from "../../sql/Migrate.ts"
-import { query } from "../../sql/Query.ts"
+import { query } from "../../sql/Transaction.ts"
 import { latestMigration } from "../../sql/migrations/index.ts"
 import { Gauges } from "../observability/Gauges.ts"
 

@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer, Metric } from "effect"
 import { NetAddress } from "effect/net"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { Unauthorized } from "../../domain/access/Caller.ts"
-import * as Destination from "../../outbound/Destination.ts"
+import { parseAddress } from "../../outbound/Outbound.ts"
 import { currentAddress } from "../responses/CurrentRequest.ts"
 import { rateLimitedRequestsTotal, strangersRefusedTotal } from "./RateLimitMetrics.ts"
 
@@ -27,7 +27,7 @@ interface AddressBucket {
 /** A client with IPv6 usually has a network of 64 bits. */
 const clientOf = (text: string): string => {
   if (!text.includes(":")) return text
-  const address = Destination.parseAddress(text)
+  const address = parseAddress(text)
   return address !== undefined && NetAddress.isIpv6Address(address)
     ? NetAddress.ipv6ToOctets(address).slice(0, 8).join(".")
     : text

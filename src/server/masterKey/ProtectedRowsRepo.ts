@@ -1,8 +1,7 @@
 // The columns with sealed values and the rows with a MAC, of all tables that have them.
 import { Effect, Schema } from "effect"
-import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { exclusiveTurn } from "../../sql/Transaction.ts"
+import { client, exclusiveTurn, query } from "../../sql/Transaction.ts"
 
 /** A column of sealed values. Each value is bound to a place: `table`, the `id` of its row, `column`, and `context`. */
 export interface SealedColumn {

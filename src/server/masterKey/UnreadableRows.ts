@@ -3,7 +3,7 @@ import { Effect, Layer, Metric } from "effect"
 import { Conditions } from "../lifecycle/Lifecycle.ts"
 import type { RowName } from "../lifecycle/Lifecycle.ts"
 import { measureGauge } from "../lifecycle/SharedJobs.ts"
-import { RowMacs } from "../secrets/RowMacs.ts"
+import { RowMacs } from "../secrets/Secrets.ts"
 import { authenticatedTables, makeAuthenticatedRepo } from "./ProtectedRowsRepo.ts"
 import type { AuthenticatedRow, AuthenticatedTable } from "./ProtectedRowsRepo.ts"
 

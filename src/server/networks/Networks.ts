@@ -32,19 +32,29 @@ import {
   PreconditionFailed
 } from "../../domain/request/Request.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
-import { Outbound } from "../../outbound/Outbound.ts"
 import { maxNumberedBytes } from "../../sql/Rows.ts"
-import * as Transaction from "../../sql/Transaction.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { Chains, previewBudgetMs, previewPatience } from "../chains/Chains.ts"
 import type { ProbedProvider } from "../chains/Chains.ts"
 import { Changes } from "../changes/Changes.ts"
-import { OutboundWork } from "../limits/CallerLimits.ts"
+import { Outbound } from "../../outbound/Outbound.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { OutboundWork } from "../limits/RateLimits.ts"
 import { Secrets } from "../secrets/Secrets.ts"
-import * as NetworkResolver from "./NetworkResolver.ts"
-import { checkUrls, maskedUrls, openUrls, sealUrls, unmaskUrls } from "./NetworkResolver.ts"
 import * as NetworksRepo from "./NetworksRepo.ts"
+import {
+  builtinDefinition,
+  checkUrls,
+  isBuiltin,
+  makeNetworkResolver,
+  maskedUrls,
+  nothingStored,
+  openUrls,
+  sealUrls,
+  unmaskUrls
+} from "./NetworksRepo.ts"
+import type { NetworkResolver } from "./NetworksRepo.ts"
 import { builtin } from "./builtin.ts"
 
 // Reads networks with what they inherit, and their unmasked RPC URLs.
@@ -58,9 +68,9 @@ const makeNetworkReading = Effect.gen(function* () {
 
   /** `id` and everything that it inherits from; with `from`, also that network, which it is about to inherit from. */
   const read = (id: NetworkId, from?: string | null) =>
-    Effect.map(repo.find(from ? [id, siblingId(id, from)] : [id]), NetworkResolver.make)
+    Effect.map(repo.find(from ? [id, siblingId(id, from)] : [id]), makeNetworkResolver)
 
-  const rpcUrls = Effect.fnUntraced(function* (resolver: NetworkResolver.NetworkResolver, id: NetworkId) {
+  const rpcUrls = Effect.fnUntraced(function* (resolver: NetworkResolver, id: NetworkId) {
     const { giver, urls, sealed } = yield* orNetworkNotFound(resolver.rpcSource(id))
     return sealed === undefined ? urls : yield* openUrls(secrets, giver, sealed)
   })
@@ -83,7 +93,7 @@ const makeNetworkEditing = Effect.gen(function* () {
   /** A network that was changed in the database can still be deleted. */
   const deletable = Effect.fnUntraced(function* (id: NetworkId) {
     const stored = yield* repo.findForDelete([id])
-    return yield* orNetworkNotFound(NetworkResolver.make(stored).versioned(id))
+    return yield* orNetworkNotFound(makeNetworkResolver(stored).versioned(id))
   })
 
   /** Excludes every other change of a network until the transaction ends. */
@@ -98,14 +108,14 @@ const makeNetworkEditing = Effect.gen(function* () {
   })
 
   /** Whether the network has these URLs. Stored URLs that do not open can only be replaced. */
-  const hasUrls = (resolver: NetworkResolver.NetworkResolver, id: NetworkId, urls: ReadonlyArray<RpcConfig>) =>
+  const hasUrls = (resolver: NetworkResolver, id: NetworkId, urls: ReadonlyArray<RpcConfig>) =>
     rpcUrls(resolver, id).pipe(
       Effect.map((stored) => Equal.equals(urls, stored)),
       Effect.catchCause(() => Effect.succeed(false))
     )
 
   const resolve = (
-    resolver: NetworkResolver.NetworkResolver,
+    resolver: NetworkResolver,
     id: NetworkId,
     definition: NetworkDefinition
   ): Effect.Effect<Network, BadRequest> =>
@@ -152,7 +162,7 @@ const makeNetworkEditing = Effect.gen(function* () {
     yield* checkLimits
     const held = yield* hold(id, ifMatch)
     const before = held.value
-    if (NetworkResolver.isBuiltin(id) && "from" in given) {
+    if (isBuiltin(id) && "from" in given) {
       return yield* BadRequest.of([{ field: "from", message: "cannot be changed" }])
     }
     const resolver = yield* read(id, given.from)
@@ -176,7 +186,7 @@ const makeNetworkEditing = Effect.gen(function* () {
 
   /** The overrides of a built-in network: what differs from its own values. */
   const overrides = (id: NetworkId, request: CreateNetwork): CreateNetwork => {
-    const builtin: { readonly [field: string]: unknown } = NetworkResolver.builtinDefinition(id) ?? {}
+    const builtin: { readonly [field: string]: unknown } = builtinDefinition(id) ?? {}
     const kept = Object.entries(request).filter(
       ([field, value]) => field === "name" || field === "network_type" || !Equal.equals(value, builtin[field])
     )
@@ -188,15 +198,11 @@ const makeNetworkEditing = Effect.gen(function* () {
     const violations = chainViolations(before, after)
     if (violations.length === 0) return
     const { networks, relayers } = yield* repo.users(id, 1)
-    if (NetworkResolver.isBuiltin(id) || networks.length + relayers.length > 0) return yield* BadRequest.of(violations)
+    if (isBuiltin(id) || networks.length + relayers.length > 0) return yield* BadRequest.of(violations)
   })
 
   /** What the request makes of a network. `beside` has the networks that it may inherit from. */
-  const defined = Effect.fnUntraced(function* (
-    given: CreateNetwork,
-    stored: NetworkResolver.NetworkResolver,
-    beside = stored
-  ) {
+  const defined = Effect.fnUntraced(function* (given: CreateNetwork, stored: NetworkResolver, beside = stored) {
     yield* checkLimits
     const id = networkId(given.network_type, given.name)
     const before = stored.get(id)
@@ -223,8 +229,8 @@ const makeNetworkEditing = Effect.gen(function* () {
       return { id, definition: maskedUrls(overrides(id, request)), version: "" }
     })
     const changed = new Set(wanted.map(({ id }) => id))
-    const stored = NetworkResolver.make({ owners, rows })
-    const beside = NetworkResolver.make({ owners, rows: [...rows.filter(({ id }) => !changed.has(id)), ...wanted] })
+    const stored = makeNetworkResolver({ owners, rows })
+    const beside = makeNetworkResolver({ owners, rows: [...rows.filter(({ id }) => !changed.has(id)), ...wanted] })
     for (const request of requests) {
       const result = yield* Effect.result(defined(request, stored, beside))
       if (Result.isFailure(result)) refused.set(idOf(request, request.name), result.failure.message)
@@ -252,7 +258,7 @@ const makeNetworkEditing = Effect.gen(function* () {
       return yield* BadRequest.of([{ field: "network_id", message: "is built in and has nothing to reset" }])
     }
     yield* repo.delete(id)
-    const after = NetworkResolver.make(NetworkResolver.nothingStored).get(id)
+    const after = makeNetworkResolver(nothingStored).get(id)
     if (after === undefined) {
       yield* changes.record({ action: "network.deleted", id, schema: Network, before })
       yield* Effect.annotateLogs(Effect.logInfo("network deleted"), { network_id: id })
@@ -395,7 +401,7 @@ export class Networks extends Context.Service<
           offset: Math.max(0, request.offset - builtin.length),
           overrides: shown
         })
-        const resolver = NetworkResolver.make(own)
+        const resolver = makeNetworkResolver(own)
         const all = own.isCut ? [] : [...shown, ...own.ids].flatMap((id) => resolver.get(id) ?? [])
         // Each has a copy of what it inherits.
         const items = fittingResources(all, maxNumberedBytes)
@@ -418,7 +424,7 @@ export class Networks extends Context.Service<
 
       const locate = Effect.fn("Networks.locate")(function* (type: NetworkType, name: string) {
         const id = networkId(type, name)
-        if (NetworkResolver.isBuiltin(id)) return "builtin" as const
+        if (isBuiltin(id)) return "builtin" as const
         return (yield* repo.exists(id)) ? ("own" as const) : undefined
       })
 
@@ -454,7 +460,7 @@ export class Networks extends Context.Service<
         return yield* Effect.forEach(
           ids,
           Effect.fnUntraced(function* (id): Effect.fn.Return<ReadonlyArray<ConfiguredNetwork>> {
-            const given = NetworkResolver.builtinDefinition(id)
+            const given = builtinDefinition(id)
             const builtin = given === undefined ? {} : { builtin: given }
             const row = rows.get(id)
             if (row === undefined) return given === undefined ? [] : [{ id, ...builtin }]

@@ -4,7 +4,7 @@ import { Notification, NotificationIdTaken, NotificationInUse } from "../../doma
 import type { NotificationId } from "../../domain/notification/Notification.ts"
 import type { PageRequest } from "../../domain/request/Page.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
-import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
+import { client, onConflict, onForeignKey, query } from "../../sql/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { amongAll, managedByColumn, selectPage, selectRow, versionColumn } from "../../sql/Rows.ts"
 import type { Ids } from "../../sql/Rows.ts"

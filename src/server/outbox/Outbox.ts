@@ -5,7 +5,7 @@ import type { Statement } from "effect/sql"
 import type { KnownEventType } from "../../domain/event/Event.ts"
 import * as Webhook from "../../domain/notification/Webhook.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
-import { client, query } from "../../sql/Query.ts"
+import { client, query } from "../../sql/Transaction.ts"
 import { unnestRows } from "../../sql/Rows.ts"
 import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
 

@@ -3,9 +3,9 @@ import { Cache, Clock, Context, DateTime, Duration, Effect, Exit, Layer, Schema 
 import { HttpClientRequest } from "effect/http"
 import { isWithin, PriceUnavailable } from "../../domain/price/Price.ts"
 import type { PriceBounds, PriceSource as Policy, Rate, TokenPrice } from "../../domain/price/Price.ts"
-import { PositiveUint64 } from "../../domain/chain/Amount.ts"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
-import { Instant } from "../../domain/request/Text.ts"
+import { PositiveUint64 } from "../../domain/chain/Amount.ts"
+import { Instant } from "../../domain/request/Shown.ts"
 import { Outbound, refusal } from "../../outbound/Outbound.ts"
 
 /** Milliseconds. An older price is none: markets move, and the relayer would pay the difference. */

@@ -6,10 +6,10 @@ import type { Relayer, RelayerFilter, RelayerQuery, RelayerSort } from "../../do
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageRequest, Unreadable } from "../../domain/request/Page.ts"
 import { BadRequest, maxResourceBytes } from "../../domain/request/Request.ts"
-import { client, query } from "../../sql/Query.ts"
 import { bytesBefore, managedByInJson, maxNumberedBytes, maxPageBytes, selectRows } from "../../sql/Rows.ts"
 import type { Cursors } from "../cursors/Cursors.ts"
-import { splitVerified } from "../secrets/RowMacs.ts"
+import { client, query } from "../../sql/Transaction.ts"
+import { splitVerified } from "../secrets/Secrets.ts"
 import { RelayerMacs, StoredPage } from "./StoredRelayer.ts"
 
 // SQL expressions for lists of `relayers t`: the last check of a relayer, and its open transactions. The feature `health` writes the

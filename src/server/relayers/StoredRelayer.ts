@@ -6,7 +6,7 @@ import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Page, PageRequest, Unreadable } from "../../domain/request/Page.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
 import { seqOf } from "../../sql/Rows.ts"
-import { RowMacs } from "../secrets/RowMacs.ts"
+import { RowMacs } from "../secrets/Secrets.ts"
 
 const decodeOne = Schema.decodeSync(Json.fromText(Relayer))
 const decodeMany = Schema.decodeSync(Json.fromText(Schema.Array(Relayer)))

@@ -2,7 +2,8 @@
 import { Context, Effect, Option, Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import * as Caller from "../../domain/access/Caller.ts"
-import * as Destination from "../../outbound/Destination.ts"
+import { isWithin, parseAddress, parseRange } from "../../outbound/Outbound.ts"
+import type { Address } from "../../outbound/Outbound.ts"
 
 /** Work that waits for key services has limits of its own: it stops the time of the request. */
 interface TimeLimit {
@@ -73,7 +74,7 @@ export const currentOrigin: Effect.Effect<Origin> = Effect.map(
 export const TrustedProxies = Schema.Array(Schema.String)
   .check(
     Schema.makeFilter((entries: ReadonlyArray<string>) => {
-      const wrong = entries.find((entry) => Destination.parseRange(entry) === undefined)
+      const wrong = entries.find((entry) => parseRange(entry) === undefined)
       return wrong === undefined
         ? undefined
         : `entry "${wrong}" is not an IP address or a range such as 10.1.0.0/16 that starts at its first address`
@@ -91,7 +92,7 @@ export const currentAddress = Effect.map(CurrentRequest, (request) => request?.c
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const withoutPort = (text: string): string => text.replace(/^(\[.*\]|[\d.]+):\d+$/, "$1")
 
-const parseAddress = (text: string) => Destination.parseAddress(withoutPort(text.trim()))
+const addressOfPeer = (text: string) => parseAddress(withoutPort(text.trim()))
 
 /** Node's socket names an IPv4 client of an IPv6 listener `::ffff:192.0.2.1`. */
 const mapped = "::ffff:"
@@ -102,13 +103,13 @@ const mapped = "::ffff:"
  * no address, the client is the proxy that has added it; if all are trusted, it is the first of them.
  */
 export const addressReader = (proxies: TrustedProxies) => {
-  const ranges = proxies.flatMap((entry) => Destination.parseRange(entry) ?? [])
-  const isTrusted = (address: Destination.Address) => ranges.some((range) => Destination.isWithin(address, range))
+  const ranges = proxies.flatMap((entry) => parseRange(entry) ?? [])
+  const isTrusted = (address: Address) => ranges.some((range) => isWithin(address, range))
 
-  const behind = (sender: Destination.Address, forwarded: string): Destination.Address => {
+  const behind = (sender: Address, forwarded: string): Address => {
     let client = sender
     for (const entry of forwarded.split(",").toReversed()) {
-      const next = isTrusted(client) ? parseAddress(entry) : undefined
+      const next = isTrusted(client) ? addressOfPeer(entry) : undefined
       if (next === undefined) return client
       client = next
     }
@@ -120,7 +121,7 @@ export const addressReader = (proxies: TrustedProxies) => {
     const forwarded = ranges.length === 0 ? undefined : request.headers["x-forwarded-for"]
     // Without proxies the text of the socket is used as it is, because this is done for every request.
     if (sender === undefined || (forwarded === undefined && !sender.startsWith(mapped))) return sender
-    const address = Destination.parseAddress(sender)
+    const address = parseAddress(sender)
     return address === undefined ? sender : String(behind(address, forwarded ?? ""))
   }
 }

@@ -7,8 +7,8 @@ import * as Caller from "../../domain/access/Caller.ts"
 import type { Items, Page, Unreadable } from "../../domain/request/Page.ts"
 import { BadRequest, entityTag } from "../../domain/request/Request.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
-import * as Query from "../../sql/Query.ts"
 import { maxNumberedBytes } from "../../sql/Rows.ts"
+import { systemAttribute } from "../../sql/Transaction.ts"
 import { setHeader } from "./CurrentRequest.ts"
 
 // Records the log lines and spans of a request that is sent with `X-Relayer-Debug: true`.
@@ -47,7 +47,7 @@ const toText = ({ message, fiber }: Logger.Options<unknown>): string => {
  * address and name of the database.
  */
 const shown = new Set([
-  Query.systemAttribute,
+  systemAttribute,
   "error.type",
   "http.request.method",
   "http.response.status_code",
@@ -68,7 +68,7 @@ const statusOf = ({ status }: Tracer.Span) => {
 const database = "database"
 
 /** Whether the span is a query, such as `SignersRepo.insert`, or a statement of a query. */
-const isOfDatabase = ({ attributes }: Tracer.Span) => attributes.has(Query.systemAttribute)
+const isOfDatabase = ({ attributes }: Tracer.Span) => attributes.has(systemAttribute)
 
 /** A span as the caller may see it: `isNarrow` if its key is limited to relayers. */
 const describeSpan = (isNarrow: boolean) => (span: Tracer.Span) =>

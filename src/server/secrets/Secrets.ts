@@ -1,10 +1,21 @@
 // Secrets at rest: envelope encryption under the current master key, bound to the row and column that hold them.
-import { Array as Arr, Context, Effect, Layer, Redacted, Ref, Schema } from "effect"
-import type { Option } from "effect"
+import { Array as Arr, Context, Duration, Effect, Exit, Layer, Redacted, Ref, Schema } from "effect"
+import type { Cause, Option, Scope } from "effect"
 import { Aead, Digest, SecureRandom } from "effect/crypto"
 import type { CryptoError } from "effect/crypto"
 import { Hex } from "effect/encoding"
-import { createCipheriv, createDecipheriv, createSecretKey } from "node:crypto"
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  randomBytes,
+  timingSafeEqual
+} from "node:crypto"
+import type { Unreadable } from "../../domain/request/Page.ts"
+import * as Rows from "../../sql/Rows.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { client, query } from "../../sql/Transaction.ts"
 
 // The format of sealed secrets: header, a data key wrapped by the master key, and the secret under the data key, both bound to the place.
 
@@ -292,3 +303,239 @@ export class Secrets extends Context.Service<
       })
     ).pipe(Layer.provideMerge(ActiveKeyring.layer(keys)))
 }
+
+// Random secrets that the service makes for itself, such as the key of cursors. All instances share them.
+//
+// Each is committed by itself before anything is made with it, and this process remembers only what is committed. A secret that is
+// stored in the transaction of a request is gone if that is rolled back: no other process could verify what was made with it.
+
+// The table `service_secrets`.
+
+const SecretRow = Schema.Struct({ name: Schema.String, sealed: Schema.Uint8Array })
+const readFound = Rows.all(SecretRow)
+const readKept = Rows.one(SecretRow)
+
+const makeServiceSecretsRepo = Effect.gen(function* () {
+  const sql = yield* client
+
+  /** The sealed secrets by name. Names without a secret are left out. */
+  const find = (names: ReadonlyArray<string>) =>
+    sql`SELECT name, sealed FROM service_secrets WHERE name = ANY(${names}::text[])`.pipe(
+      Effect.flatMap(readFound),
+      Effect.map((rows) => new Map(rows.map(({ name, sealed }) => [name, sealed]))),
+      query("Secrets.find")
+    )
+
+  /** Stores `sealed` unless a secret is stored already; returns the stored one. */
+  const keep = (name: string, sealed: Uint8Array) =>
+    sql`
+      INSERT INTO service_secrets (name, sealed) VALUES (${name}, ${sealed})
+      ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING name, sealed`.pipe(
+      Effect.flatMap(readKept),
+      Effect.map((row) => row.sealed),
+      query("Secrets.keep")
+    )
+
+  return { find, keep }
+})
+
+/** All of them are created at the start, so that no request has to store one. */
+export const secretNames = ["audit_checkpoints", "configuration", "cursors", "idempotency", "row_macs"] as const
+export type SecretName = (typeof secretNames)[number]
+
+/** The secrets are compared with the stored ones this often: the database may have been restored, or a replica promoted. */
+const interval = Duration.seconds(10)
+
+const place = (name: string) => ({ table: "service_secrets", id: name, column: "sealed" })
+
+const random = () => Redacted.make(randomBytes(32).toString("base64"))
+
+export class ServiceSecrets extends Context.Service<
+  ServiceSecrets,
+  {
+    /**
+     * 256 random bits as base64. Before the start, or if the stored value could not be opened at the start, it is read each time on the
+     * connection of the caller, or stored in the transaction of the caller, and never remembered.
+     */
+    get(name: SecretName): Effect.Effect<string>
+    /** Stores `own` unless an instance has stored a secret of this name. Returns the stored one. Never part of the caller's transaction. */
+    share(name: string, own: Redacted.Redacted): Effect.Effect<Redacted.Redacted>
+    /**
+     * Remembers the stored secrets, and creates those that do not exist. A secret that is remembered but not stored any more is stored
+     * again: this process has made rows with it. Never part of the caller's transaction.
+     */
+    readonly load: Effect.Effect<void>
+    /** Loads the secrets, and then again and again until the scope closes. The database has to accept what the service seals. */
+    readonly start: Effect.Effect<void, never, Scope.Scope>
+  }
+>()("effect-relayer/server/secrets/Secrets/ServiceSecrets") {
+  static readonly layer = Layer.effect(
+    ServiceSecrets,
+    Effect.gen(function* () {
+      const repo = yield* makeServiceSecretsRepo
+      const secrets = yield* Secrets
+      const apart = yield* Transaction.apart
+      const known = new Map<SecretName, string>()
+      /** Reported once. */
+      const unreadable = new Set<SecretName>()
+
+      const keep = Effect.fnUntraced(function* (name: string, own: Redacted.Redacted) {
+        return yield* repo.keep(name, yield* secrets.seal(own, place(name)))
+      })
+
+      const stored = Effect.fnUntraced(function* (name: string, own: Redacted.Redacted) {
+        const found = (yield* repo.find([name])).get(name)
+        return yield* Effect.orDie(secrets.open(found ?? (yield* keep(name, own)), place(name)))
+      })
+
+      const get = (name: SecretName) =>
+        Effect.suspend(() => {
+          const secret = known.get(name)
+          return secret === undefined ? Effect.map(stored(name, random()), Redacted.value) : Effect.succeed(secret)
+        })
+
+      const loadOne = Effect.fnUntraced(function* (name: SecretName, found: Uint8Array | undefined) {
+        const before = known.get(name)
+        const own = before === undefined ? random() : Redacted.make(before)
+        if (found === undefined && before !== undefined) {
+          yield* Effect.annotateLogs(
+            Effect.logWarning("a secret of the service is not in the database any more: it is stored again"),
+            { name }
+          )
+        }
+        const opened = yield* Effect.exit(secrets.open(found ?? (yield* keep(name, own)), place(name)))
+        if (Exit.isFailure(opened)) {
+          // Another instance may have sealed it with a key that this one does not know. Then this one goes on with what it remembers.
+          if (before !== undefined || unreadable.has(name)) return
+          unreadable.add(name)
+          return yield* Effect.annotateLogs(Effect.logWarning("a secret of the service cannot be opened"), { name })
+        }
+        const secret = Redacted.value(opened.value)
+        if (before !== undefined && before !== secret) {
+          yield* Effect.annotateLogs(
+            Effect.logWarning("a secret of the service is another one in the database: this process uses that one now"),
+            { name }
+          )
+        }
+        known.set(name, secret)
+      })
+
+      const load = Effect.gen(function* () {
+        const found = yield* repo.find(secretNames)
+        yield* Effect.forEach(secretNames, (name) => loadOne(name, found.get(name)), { discard: true })
+      }).pipe(apart, Effect.withSpan("Secrets.load"))
+
+      const again = Effect.ignoreCause(Effect.delay(load, interval), {
+        log: "Debug",
+        message: "cannot compare the secrets of the service"
+      })
+      const start = Effect.andThen(load, Effect.asVoid(Effect.forkScoped(Effect.forever(again))))
+
+      return ServiceSecrets.of({ get, share: (name, own) => apart(stored(name, own)), load, start })
+    })
+  )
+}
+
+// Authenticates columns that are not secret but direct how secrets and money are used: a MAC of them is stored in their row.
+
+export interface Row {
+  readonly table: string
+  readonly id: string
+  /** The authenticated columns, as JSON. */
+  readonly content: unknown
+}
+
+/** Ends a sentence whose subject is a row. */
+const cannotBeVerified =
+  "cannot be verified: another program or a person changed it in the database, or a defect of an earlier version lost the secret of its MAC"
+
+/** What an operator does, as a part of a sentence. Advice to delete a row would destroy a key that exists nowhere else. */
+const repairFirst =
+  "`effect-relayer repair` shows the evidence for each cause; restore the row from a backup if it was changed, else confirm it with that command; delete no signer whose key exists nowhere else"
+
+/** The MAC of a row is not that of its columns, or was not made with the secret that is stored now. The two cannot be told apart here. */
+class RowChanged extends Schema.TaggedError<RowChanged>()("RowChanged", {
+  table: Schema.String,
+  id: Schema.String
+}) {
+  override readonly message = `${JSON.stringify(this.id)} of ${this.table} ${cannotBeVerified}; ${repairFirst}`
+}
+
+/** The name of the secret of all MACs. */
+export const secretName = "row_macs"
+
+/** HMAC-SHA-256 as base64url. */
+export const macOf = (secret: string, { table, id, content }: Row): string =>
+  createHmac("sha256", secret)
+    .update(canonicalJson([table, id, content]))
+    .digest("base64url")
+
+export class RowMacs extends Context.Service<
+  RowMacs,
+  {
+    /** HMAC-SHA-256 as base64url. */
+    make(row: Row): Effect.Effect<string>
+    /** Whether `mac` is the MAC of the row. */
+    matches(row: Row, mac: string | null): Effect.Effect<boolean>
+    /** Dies with `RowChanged` if `mac` is not the MAC of the row. */
+    verify(row: Row, mac: string | null): Effect.Effect<void>
+  }
+>()("effect-relayer/server/secrets/Secrets/RowMacs") {
+  static readonly layer = Layer.effect(
+    RowMacs,
+    Effect.gen(function* () {
+      const secrets = yield* ServiceSecrets
+
+      const make = (row: Row) => Effect.map(secrets.get(secretName), (secret) => macOf(secret, row))
+
+      const isEqual = (one: string, other: string) =>
+        one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+
+      const matches = (row: Row, mac: string | null) =>
+        Effect.map(make(row), (expected) => mac !== null && isEqual(mac, expected))
+
+      const verify = (row: Row, mac: string | null) =>
+        Effect.flatMap(matches(row, mac), (isVerified) =>
+          isVerified ? Effect.void : Effect.die(new RowChanged({ table: row.table, id: row.id }))
+        )
+
+      return RowMacs.of({ make, matches, verify })
+    })
+  ).pipe(Layer.provide(ServiceSecrets.layer))
+}
+
+// Recognizes that an effect died because a row cannot be verified, or its sealed value does not open. Lists name such rows beside their items.
+
+export type ChangedRow = SecretUnreadable | RowChanged
+
+export const changedRowIn = ({ reasons }: Cause.Cause<unknown>): ChangedRow | undefined => {
+  for (const reason of reasons) {
+    if (reason._tag !== "Die") continue
+    const { defect } = reason
+    if (defect instanceof SecretUnreadable || defect instanceof RowChanged) return defect
+  }
+  return undefined
+}
+
+interface VerifiedRows<Row> {
+  readonly items: ReadonlyArray<Row>
+  readonly unreadable: ReadonlyArray<Unreadable>
+}
+
+/** The rows that `verify` accepts, and the others. */
+export const splitVerified = <Row>(rows: ReadonlyArray<Row>, verify: (row: Row) => Effect.Effect<unknown>) =>
+  Effect.gen(function* () {
+    const exits = yield* Effect.forEach(rows, (row) => Effect.exit(verify(row)))
+    const items: globalThis.Array<Row> = []
+    const unreadable: globalThis.Array<Unreadable> = []
+    for (const [row, exit] of Arr.zip(rows, exits)) {
+      if (Exit.isSuccess(exit)) items.push(row)
+      else {
+        const changed = changedRowIn(exit.cause)
+        if (changed === undefined) return yield* Effect.failCause(exit.cause)
+        unreadable.push({ id: changed.id, reason: changed.message })
+      }
+    }
+    const found: VerifiedRows<Row> = { items, unreadable }
+    return found
+  })

@@ -9,9 +9,9 @@ import type { TransactionConflict } from "../../domain/transaction/Rules.ts"
 import { RelayerPaused } from "../../domain/transaction/TransactionLimits.ts"
 import type { NetworkLimits, TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { Ledger } from "../ledger/Ledger.ts"
-import { OutboundWork } from "../limits/CallerLimits.ts"
+import { OutboundWork } from "../limits/RateLimits.ts"
+import { makeKeyFees, makeSenders, makeSignerUse, wrongKey } from "./Intake.ts"
 import type { JsonBody, Sender, Signable } from "./Intake.ts"
-import { makeKeyFees, makeSenders, makeSignerUse, wrongKey } from "./Senders.ts"
 
 type SponsoringFailed = RelayerNotFound | NotImplemented | BadRequest | BadGateway | TooManyRequests
 

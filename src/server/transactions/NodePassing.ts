@@ -13,9 +13,9 @@ import { invalidParams, rpcCodes, RpcError } from "../../domain/transaction/Node
 import type { NodeCall, NodeCalls, NodeReplies, NodeReply } from "../../domain/transaction/NodeCall.ts"
 import { maxPageBytes } from "../../sql/Rows.ts"
 import type { RpcAnswer, RpcCall } from "../chains/RpcBatch.ts"
-import { OutboundWork } from "../limits/CallerLimits.ts"
+import { OutboundWork } from "../limits/RateLimits.ts"
+import { makeSenders } from "./Intake.ts"
 import type { Sender } from "./Intake.ts"
-import { makeSenders } from "./Senders.ts"
 
 // Replies to JSON-RPC calls.
 

@@ -1,7 +1,6 @@
 // What callers see of transactions: each as responses show it, pages by number or by cursor, why one is in its state, and statistics.
 import { Array as Arr, Cache, Clock, DateTime, Effect, Option, Schema } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
-import { canonicalHash, hashFault } from "../../domain/chain/Address.ts"
 import { sentenceOf } from "../../domain/health/Funding.ts"
 import { networkId } from "../../domain/network/Network.ts"
 import { RelayerId, RelayerNotFound, unitOf } from "../../domain/relayer/Relayer.ts"
@@ -36,7 +35,8 @@ import type { AttemptBytes, StoredLane, StoredTransaction } from "../ledger/Ledg
 import type { Filter, SelectedTransactions } from "../ledger/LedgerReads.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import { Relayers } from "../relayers/Relayers.ts"
-import type { Senders } from "./Senders.ts"
+import { canonicalHash, hashFault } from "../../domain/chain/Amount.ts"
+import type { Senders } from "./Intake.ts"
 
 const stateOf = (status: TransactionStatus): State => (status === "sent" ? "signed" : status)
 

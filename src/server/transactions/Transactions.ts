@@ -30,9 +30,8 @@ import { Cursors } from "../cursors/Cursors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import type { FeeLimit, NewTransaction, StoredTransaction } from "../ledger/LedgerEntries.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
-import type { Admitted, IntakeNetwork, JsonBody } from "./Intake.ts"
-import { makeKeyFees, makeOwnCheck, makeSenders, mayRead } from "./Senders.ts"
-import type { Senders } from "./Senders.ts"
+import { makeKeyFees, makeOwnCheck, makeSenders, mayRead } from "./Intake.ts"
+import type { Admitted, IntakeNetwork, JsonBody, Senders } from "./Intake.ts"
 import { makeExplanations, makePages, makeViews } from "./TransactionViews.ts"
 
 // Checks what a caller wants to send, and stores it. Nothing is signed or sent here.

@@ -1,7 +1,7 @@
 // Replaces the content of a database by a backup, in one transaction, after it was read to its end and found complete.
 import { Effect, Option, Schema, Stream } from "effect"
 import { createHash } from "node:crypto"
-import { client } from "../Query.ts"
+import { client } from "../Transaction.ts"
 import * as Rows from "../Rows.ts"
 import { unnestRows } from "../Rows.ts"
 import type { UnnestRow } from "../Rows.ts"

@@ -1,7 +1,7 @@
 // Each network type writes hashes of transactions in its own form.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { canonicalHash, hashFault, TransactionHash } from "../../../src/domain/chain/Address.ts"
+import { canonicalHash, hashFault, TransactionHash } from "../../../src/domain/chain/Amount.ts"
 import type { NetworkType } from "../../../src/domain/network/Network.ts"
 
 const evm = `0x${"5C".repeat(32)}`

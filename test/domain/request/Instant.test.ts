@@ -1,7 +1,7 @@
 // Dates in requests are RFC 3339 date-times with a time zone.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { Instant } from "../../../src/domain/request/Text.ts"
+import { Instant } from "../../../src/domain/request/Shown.ts"
 
 const decode = Schema.decodeResult(Instant)
 

@@ -82,7 +82,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       only: "only to a key that may read it"
     }
   ]),
-  ...inFile("src/server/transactions/Senders.ts", [
+  ...inFile("src/server/transactions/Intake.ts", [
     {
       name: "sender-gets-its-repeats",
       rule: "A key that may only send gets its own repeats answered as accepted.",

@@ -52,7 +52,7 @@ export const commits: ReadonlyArray<Mutant> = [
       test: `${tests}/CrashMatrix.test.ts`
     }
   ]),
-  ...inFile("src/server/events/EventsRepo.ts", [
+  ...inFile("src/server/events/Events.ts", [
     {
       name: "events-have-the-order-of-changes",
       rule: "An event is placed behind all transactions that had ended when it was appended.",

@@ -162,7 +162,7 @@ export const providers: ReadonlyArray<Mutant> = [
       test: "test/outbound/Guard.test.ts"
     }
   ]),
-  ...inFile("src/outbound/Destination.ts", [
+  ...inFile("src/outbound/Outbound.ts", [
     {
       name: "embedded-addresses-are-read",
       rule: "An IPv4 address inside of a NAT64 address is checked.",

@@ -31,13 +31,13 @@ export const secrets: ReadonlyArray<Mutant> = [
       test: "test/server/secrets/Secrets.test.ts"
     }
   ]),
-  ...inFile("src/server/secrets/ServiceSecrets.ts", [
+  ...inFile("src/server/secrets/Secrets.ts", [
     {
       name: "secrets-are-stored-apart",
       rule: "A secret of the service stays if the transaction around its creation is rolled back.",
       source: lostSecret,
-      before: `.pipe(apart, Effect.withSpan("ServiceSecrets.load"))`,
-      after: `.pipe(Effect.withSpan("ServiceSecrets.load"))`,
+      before: `.pipe(apart, Effect.withSpan("Secrets.load"))`,
+      after: `.pipe(Effect.withSpan("Secrets.load"))`,
       test: serviceSecrets
     },
     {
@@ -240,7 +240,7 @@ export const secrets: ReadonlyArray<Mutant> = [
       test: "test/server/secrets/Secrets.test.ts"
     }
   ]),
-  ...inFile("src/server/secrets/RowMacs.ts", [
+  ...inFile("src/server/secrets/Secrets.ts", [
     {
       name: "mac-is-compared",
       rule: "A row whose authenticated columns were changed is refused.",

@@ -3,7 +3,7 @@
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
-import * as EventsRepo from "../../../src/server/events/EventsRepo.ts"
+import { make } from "../../../src/server/events/Events.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as EventReader from "./EventReader.ts"
@@ -20,7 +20,7 @@ const start = Effect.tap(emit("start"), LiveApi.shown)
 
 /** How often the tail has checked whether events wait for an older transaction. */
 const checks = Effect.map(TestApi.call("/metrics/database_query_seconds"), ({ text }) =>
-  Number(/_count\{query="EventsRepo.isHeldBack"\} (\d+)/.exec(text)?.[1] ?? 0)
+  Number(/_count\{query="Events.isHeldBack"\} (\d+)/.exec(text)?.[1] ?? 0)
 )
 
 /** Begins a transaction that has published an event and does not end yet. */
@@ -116,7 +116,7 @@ layerEach(LiveApi.layer())("the order of events", (it) => {
   it.live("events that were restored from another server come first, in their order", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const repo = yield* EventsRepo.make
+      const repo = yield* make
       const before = yield* idsAfter(0)
       yield* sql`UPDATE events SET xid = (xid::text::bigint + 4000000000)::text::xid8`
       yield* LiveApi.shown(yield* emit("new"))

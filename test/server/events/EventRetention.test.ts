@@ -4,8 +4,7 @@ import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Retentions from "../../../src/server/Retentions.ts"
 import { EventFeed } from "../../../src/server/events/EventFeed.ts"
-import * as EventsRepo from "../../../src/server/events/EventsRepo.ts"
-import { makeEventRetentionRepo } from "../../../src/server/events/EventsRepo.ts"
+import { make, makeEventRetentionRepo } from "../../../src/server/events/Events.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -95,7 +94,7 @@ layerEach(layer)("old events", (it) => {
       yield* prune()
       yield* sql`UPDATE events SET xid = (xid::text::bigint + 1000000000)::text::xid8`
       yield* sql`UPDATE events_pruned SET xid = (xid::text::bigint + 1000000000)::text::xid8`
-      yield* (yield* EventsRepo.make).adopt
+      yield* (yield* make).adopt
       assert.deepStrictEqual(yield* idsAfter(ids[1] ?? 0), ids.slice(2))
       assert.deepStrictEqual(yield* idsAfter(ids[2] ?? 0), ids.slice(3))
       assert.strictEqual((yield* after(ids[0] ?? 0)).status, 400)

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Metric } from "effect"
 import { SqlClient } from "effect/sql"
-import * as Metrics from "../../../src/server/http/RequestMetrics.ts"
+import { inFlightRequests } from "../../../src/server/http/MiddlewareHttp.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 const relayers = "/api/v1/relayers"
@@ -118,7 +118,7 @@ layer(TestApi.layer())("the request pipeline", (it) => {
       const sql = yield* SqlClient.SqlClient
       const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       const inFlight = (count: number) =>
-        Effect.repeat(Effect.andThen(turn, Metric.value(Metrics.inFlightRequests)), {
+        Effect.repeat(Effect.andThen(turn, Metric.value(inFlightRequests)), {
           until: ({ value }) => value === count
         })
       const headers = { authorization: `Bearer ${TestApi.apiKey}` }

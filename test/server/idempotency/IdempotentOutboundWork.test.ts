@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { maxOutboundWork } from "../../../src/server/limits/CallerLimits.ts"
+import { maxOutboundWork } from "../../../src/server/limits/RateLimits.ts"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
 import * as Receiver from "../../../testkit/Receiver.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { evmLaneMetrics } from "../../../src/server/lanes/evm/EvmLane.ts"
-import * as LaneTelemetry from "../../../src/server/lanes/LaneTelemetry.ts"
+import { metrics } from "../../../src/server/lanes/LaneSending.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { memory } from "../ledger/Fixtures.ts"
 import { finish, sent } from "./fake/Scenes.ts"
@@ -10,7 +10,7 @@ import { finish, sent } from "./fake/Scenes.ts"
 /** A counter's value, or how many values a histogram has. */
 const amountOf = (name: string, attributes: Record<string, string> = {}) =>
   Effect.gen(function* () {
-    const metric = [...LaneTelemetry.metrics, ...evmLaneMetrics].find(({ id }) => id === name) ?? assert.fail(name)
+    const metric = [...metrics, ...evmLaneMetrics].find(({ id }) => id === name) ?? assert.fail(name)
     const state: object = yield* Metric.value(Metric.withAttributes(metric as Metric.Metric<never, object>, attributes))
     return "count" in state ? Number(state.count) : 0
   })

@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { sharedTurn } from "../../../src/sql/Transaction.ts"
 import { MasterKeys } from "../../../src/server/masterKey/MasterKeys.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import { sharedTurn } from "../../../src/sql/Transaction.ts"
 import { until } from "../../../testkit/process/Folder.ts"
 import {
   addSigners,

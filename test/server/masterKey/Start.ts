@@ -8,10 +8,8 @@ import { Audit } from "../../../src/server/audit/Audit.ts"
 import { layerMasterKeyCheck, MasterKeys, MasterKeyStore } from "../../../src/server/masterKey/MasterKeys.ts"
 import type { KeyStore } from "../../../src/server/masterKey/MasterKeys.ts"
 import { sealedColumns } from "../../../src/server/masterKey/ProtectedRowsRepo.ts"
-import { RowMacs } from "../../../src/server/secrets/RowMacs.ts"
-import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import { RowMacs, secretNames, Secrets } from "../../../src/server/secrets/Secrets.ts"
 import type { KeyringKeys, SecretPlace } from "../../../src/server/secrets/Secrets.ts"
-import { secretNames } from "../../../src/server/secrets/ServiceSecrets.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
 /** On a database of its own. */

@@ -1,8 +1,7 @@
 // A Vault with a key in each engine, signers that use them, and what is said when that fails.
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import { makeAllowList } from "../../../src/outbound/Destination.ts"
-import { Outbound } from "../../../src/outbound/Outbound.ts"
+import { makeAllowList, Outbound } from "../../../src/outbound/Outbound.ts"
 import { SignerBackends } from "../../../src/server/signers/backends/SignerBackends.ts"
 import { Vault, ed25519, namespace, refusalText, roleId, secretId, transitKey } from "../../../testkit/Vault.ts"
 

@@ -1,6 +1,6 @@
 // Policies of relayers of OpenZeppelin Relayer, by network type.
 import { Schema } from "effect"
-import { CheckedEvmAddress } from "../../../domain/chain/Address.ts"
+import { CheckedEvmAddress } from "../../../domain/chain/Amount.ts"
 import { contractCreation } from "../../../domain/relayer/Policy.ts"
 import { variablesIn } from "../Imported.ts"
 import { fields, path as at, picked } from "../Source.ts"

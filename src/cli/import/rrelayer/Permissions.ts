@@ -1,6 +1,6 @@
 // Permissions and API keys of rrelayer: allow lists of relayers, and what keys may do.
 import { Schema } from "effect"
-import { CheckedEvmAddress } from "../../../domain/chain/Address.ts"
+import { CheckedEvmAddress } from "../../../domain/chain/Amount.ts"
 import { fields, path as at } from "../Source.ts"
 import * as Imported from "../Imported.ts"
 import type { Listed } from "./List.ts"

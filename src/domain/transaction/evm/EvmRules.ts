@@ -1,6 +1,6 @@
 // The rules of evm, as the core asks for them: decisions, answers of nodes and of operators, and what the ledger stores.
 import { Result, Schema, SchemaTransformation } from "effect"
-import { canonical } from "../../chain/Address.ts"
+import { canonical } from "../../chain/Amount.ts"
 import type { Violation } from "../../request/Request.ts"
 import { cause } from "../Cause.ts"
 import type { Cause, Code, Figures } from "../Cause.ts"

@@ -1,11 +1,10 @@
 // What callers of the API send to relayers of evm, and what they are shown. What is unknown is omitted.
 import { Effect, Predicate, Schema, Struct } from "effect"
-import { CheckedEvmAddress, EvmAddress } from "../../chain/Address.ts"
-import { GasLimit, HexWei, Wei, WeiPerGas } from "../../chain/Amount.ts"
 import { Value } from "../../request/ExactJson.ts"
 import { added, field, shown } from "../../request/Field.ts"
+import { CheckedEvmAddress, EvmAddress, GasLimit, HexWei, Wei, WeiPerGas } from "../../chain/Amount.ts"
 import * as Shown from "../../request/Shown.ts"
-import { Instant, maybe } from "../../request/Text.ts"
+import { Instant, maybe } from "../../request/Shown.ts"
 import { Code } from "../Cause.ts"
 import { neutralAttemptFields, neutralFields, versionField, versionsText } from "../Presentation.ts"
 import { batchOf } from "../TransactionRequests.ts"

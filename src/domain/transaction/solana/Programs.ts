@@ -1,5 +1,5 @@
 // Programs that the rules know, instructions with their accounts as addresses, and what a message costs its fee payer.
-import { systemProgram, token2022Program, tokenProgram } from "../../chain/Address.ts"
+import { systemProgram, token2022Program, tokenProgram } from "../../chain/Amount.ts"
 import type { Message } from "./Message.ts"
 import {
   builtinComputeUnits,
@@ -18,7 +18,7 @@ export {
   systemProgram,
   token2022Program,
   tokenProgram
-} from "../../chain/Address.ts"
+} from "../../chain/Amount.ts"
 
 export const computeBudgetProgram = "ComputeBudget111111111111111111111111111111"
 export const loaderProgram = "BPFLoaderUpgradeab1e11111111111111111111111"

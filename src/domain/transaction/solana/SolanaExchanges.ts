@@ -1,11 +1,10 @@
 // What callers and the service exchange about transactions of solana: bodies of requests, answers, and parameters of JSON-RPC methods.
 import { Schema, Struct } from "effect"
-import { CheckedSolanaAddress } from "../../chain/Address.ts"
-import { PositiveUint64, Uint64 } from "../../chain/Amount.ts"
 import * as ExactJson from "../../request/ExactJson.ts"
 import { added, field, shown } from "../../request/Field.ts"
+import { CheckedSolanaAddress, PositiveUint64, Uint64 } from "../../chain/Amount.ts"
 import * as Shown from "../../request/Shown.ts"
-import { Instant, maybe, text } from "../../request/Text.ts"
+import { Instant, maybe, text } from "../../request/Shown.ts"
 import { Code } from "../Cause.ts"
 import type { Exchange } from "../Family.ts"
 import { neutralAttemptFields, neutralFields, versionField, versionsText } from "../Presentation.ts"

@@ -2,7 +2,7 @@
 import { DateTime, Effect, Predicate, Schema, SchemaGetter, SchemaIssue, SchemaTransformation, Struct } from "effect"
 import { field } from "../../request/Field.ts"
 import * as Shown from "../../request/Shown.ts"
-import { Instant, list, maybe, text } from "../../request/Text.ts"
+import { Instant, list, maybe, text } from "../../request/Shown.ts"
 import type { Exchange } from "../Family.ts"
 import { batchOf } from "../TransactionRequests.ts"
 import { maxExternalIdLength } from "../TransactionValues.ts"

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { added, field, shown } from "../../request/Field.ts"
 import * as Shown from "../../request/Shown.ts"
-import { Instant } from "../../request/Text.ts"
+import { Instant } from "../../request/Shown.ts"
 import { Code } from "../Cause.ts"
 import { neutralAttemptFields, neutralFields, versionField, versionsText } from "../Presentation.ts"
 import { TransactionId } from "../TransactionValues.ts"

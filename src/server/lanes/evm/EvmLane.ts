@@ -24,7 +24,7 @@ import { EvmNodes, sendBytes } from "../../chains/evm/EvmNodes.ts"
 import type { EvmProviders } from "../../chains/evm/EvmNodes.ts"
 import { firstOfEachSet } from "../LaneNetwork.ts"
 import type { Finding, Inquiry, LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
-import * as LaneTelemetry from "../LaneTelemetry.ts"
+import { countPoll } from "../LaneSending.ts"
 import {
   beliefsOf,
   makeMemory,
@@ -237,12 +237,12 @@ const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: Poll
     )
     if (taken._tag === "Success") {
       polls.set(urlsKey, taken.success)
-      yield* LaneTelemetry.countPoll("seen")
+      yield* countPoll("seen")
     } else {
       const isMismatch = taken.failure.code === "mismatch"
       failures.set(urlsKey, EvmPoll.unreachable(taken.failure, numbers, now))
       isOtherChain ||= isMismatch
-      yield* LaneTelemetry.countPoll(isMismatch ? "chain_changed" : "unreachable")
+      yield* countPoll(isMismatch ? "chain_changed" : "unreachable")
     }
   }
   memory.polls = polls

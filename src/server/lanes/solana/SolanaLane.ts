@@ -44,7 +44,7 @@ import type {
   SendingNetwork,
   Unsigned
 } from "../LaneNetwork.ts"
-import * as LaneTelemetry from "../LaneTelemetry.ts"
+import { countPoll } from "../LaneSending.ts"
 import * as SolanaPolls from "./SolanaPolls.ts"
 import {
   anchorOf,
@@ -402,9 +402,7 @@ const openLane = (parts: Parts, { address, genesis, keys }: LaneOptions): LaneCh
       const shared = rows.filter((row) => row.relayer.urlsKey === relayer.urlsKey)
       const one = yield* SolanaPolls.poll(context, relayer, shared, now)
       polls.set(relayer.urlsKey, one)
-      yield* LaneTelemetry.countPoll(
-        one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable"
-      )
+      yield* countPoll(one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable")
       foundGenesis ??= yield* (yield* providersOf(context, relayer)).genesis
     }
     const all = [...polls.values()]

@@ -51,7 +51,7 @@ import type {
   SignedBytes,
   Unsigned
 } from "../LaneNetwork.ts"
-import * as LaneTelemetry from "../LaneTelemetry.ts"
+import { countPoll } from "../LaneSending.ts"
 import {
   makeOwnAccounts,
   makeStellarMemory,
@@ -385,9 +385,7 @@ const open = ({ ledger, nodes, ownAccounts, prices }: Parts, { address, keys }: 
       found.set(relayer.urlsKey, one)
       const closedAt = newestCloseOf(one)
       if (closedAt !== undefined) yield* showLedgerAge(relayer.target.network.name, closedAt, now)
-      yield* LaneTelemetry.countPoll(
-        one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable"
-      )
+      yield* countPoll(one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable")
     }
     polls = found
     givenAmong = options.given

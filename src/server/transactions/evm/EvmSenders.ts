@@ -12,8 +12,8 @@ import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
 import type { Account } from "../../ledger/LedgerEntries.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
+import { makeKeptProviders, makeSenders, toBadGateway } from "../Intake.ts"
 import type { Sender } from "../Intake.ts"
-import { makeKeptProviders, makeSenders, toBadGateway } from "../Senders.ts"
 
 export interface EvmSender extends EvmTarget {
   readonly numbers: NetworkNumbers

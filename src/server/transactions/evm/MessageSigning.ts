@@ -2,7 +2,6 @@
 // Each is recorded in the audit log before it is returned.
 import { Context, Effect, Layer, Predicate, Schema, Semaphore } from "effect"
 import type { TooManyRequests } from "../../../domain/access/Caller.ts"
-import { CheckedEvmAddress } from "../../../domain/chain/Address.ts"
 import type { RelayerId, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
 import * as ExactJson from "../../../domain/request/ExactJson.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
@@ -23,7 +22,8 @@ import type {
   SignTypedDataHashes
 } from "../../../domain/transaction/evm/EvmSchemas.ts"
 import { Audit } from "../../audit/Audit.ts"
-import { makeSignerUse, wrongKey } from "../Senders.ts"
+import { CheckedEvmAddress } from "../../../domain/chain/Amount.ts"
+import { makeSignerUse, wrongKey } from "../Intake.ts"
 import * as EvmSenders from "./EvmSenders.ts"
 import type { EvmSender } from "./EvmSenders.ts"
 

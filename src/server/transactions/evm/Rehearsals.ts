@@ -14,7 +14,7 @@ import { applyRelayerPatch, RehearsalTooLarge, RelayerNotFound } from "../../../
 import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
 import { NotImplemented } from "../../../domain/request/Request.ts"
 import type { BadRequest } from "../../../domain/request/Request.ts"
-import { OutboundWork } from "../../limits/CallerLimits.ts"
+import { OutboundWork } from "../../limits/RateLimits.ts"
 import { Networks } from "../../networks/Networks.ts"
 import { Relayers } from "../../relayers/Relayers.ts"
 import { evmTermsOf } from "../../../domain/transaction/evm/Admission.ts"

@@ -42,8 +42,8 @@ import type { PriceSource } from "../../prices/PriceSource.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
 import { priceUnavailable } from "../Exchanges.ts"
+import { makeKeptProviders, toBadGateway, unanswered } from "../Intake.ts"
 import type { Sender } from "../Intake.ts"
-import { makeKeptProviders, toBadGateway, unanswered } from "../Senders.ts"
 
 export interface Allowance {
   readonly limits: NetworkLimits | undefined

@@ -2,7 +2,7 @@
 import { Effect, Option, Schema } from "effect"
 import type { BuiltCall } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
 import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
-import { client, query } from "../../../sql/Query.ts"
+import { client, query } from "../../../sql/Transaction.ts"
 import * as Rows from "../../../sql/Rows.ts"
 
 const readFacts = Rows.first(Schema.Struct({ facts: Schema.Struct({ entry: Schema.String }) }))

@@ -42,8 +42,8 @@ import { modeOf } from "../../lanes/stellar/StellarPreparing.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
+import { makeKeptProviders, toBadGateway } from "../Intake.ts"
 import type { Sender } from "../Intake.ts"
-import { makeKeptProviders, toBadGateway } from "../Senders.ts"
 import * as BuildsRepo from "./BuildsRepo.ts"
 
 // What the providers of a stellar relayer say, for requests: the accounts that pay and act, and whether the funds are enough.

@@ -1,8 +1,7 @@
 // Evm providers within this machine, and a funded account that signs.
 import { Context, Effect, Layer } from "effect"
 import { privateKeyToAccount } from "viem/accounts"
-import { makeAllowList } from "../../../../src/outbound/Destination.ts"
-import { Outbound } from "../../../../src/outbound/Outbound.ts"
+import { makeAllowList, Outbound } from "../../../../src/outbound/Outbound.ts"
 import { Breakers } from "../../../../src/server/chains/Breakers.ts"
 import { ChainAccess, RpcNodes } from "../../../../src/server/chains/RpcNodes.ts"
 import { EvmNodes } from "../../../../src/server/chains/evm/EvmNodes.ts"
