@@ -308,7 +308,7 @@ const signOne = Effect.fnUntraced(function* (step: StepState, { row, place, comm
     attempt: attemptOf(transaction, step.lane(), { ...command, offer }, { place, hash, now }),
     raw,
     cause: command.cause,
-    feeLimits: step.budget.limitsOf(stored)
+    feeLimits: step.feeLimitsOf(stored)
   }
   return signature
 })

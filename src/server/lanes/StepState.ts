@@ -219,7 +219,7 @@ export const makeStepState = (context: LaneContext, { now, contents, relayers, b
   return {
     context,
     now,
-    budget,
+    feeLimitsOf: budget.limitsOf,
     storedLane,
     lane: (): Lane => lane,
     hasRows: (): boolean => all.size > 0,
