@@ -34,7 +34,7 @@ const hasEscapedKey = (value: unknown): boolean =>
   Object.entries(value).some(([key, child]) => JSON.stringify(key).length > key.length + 2 || hasEscapedKey(child))
 
 /** Bodies never contain these as they are: `RpcError.data` is the answer of a node, and JSON-RPC answers have their own schema. */
-const neverBodies = new Set(["domain/transaction/RpcError.ts RpcError"])
+const neverBodies = new Set(["domain/transaction/NodeCall.ts RpcError"])
 
 const roundTrips = (schema: Codec) => (value: unknown) => {
   if (hasEscapedKey(value)) return
