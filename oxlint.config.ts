@@ -60,7 +60,7 @@ const domain: ReadonlyArray<Override> = [
 
 const bundled: Restriction = {
   regex:
-    "^(node:|@|viem|redis|effect/([a-gi-z]|http-[b-z])|\\.\\./(server|sql|outbound|threads|process|cli|client|main))",
+    "^(node:|@|viem|redis|effect/([a-gi-z]|http-[b-z])|\\.\\./(server|sql|outbound|threads|process|cli|client|main)|(\\.\\./)+packages)",
   message: "api/ and client/ import effect, effect/http, effect/http-api, domain/ and api/: a client may bundle them."
 }
 
@@ -77,7 +77,7 @@ const rings: ReadonlyArray<Override> = [
   }),
   restrict("src/sql/**", {
     group: [
-      ...folders("domain", "api", "server", "client", "outbound", "threads", "process", "cli"),
+      ...folders("domain", "api", "server", "client", "outbound", "threads", "process", "cli", "packages"),
       "effect/http",
       "effect/http-api",
       "@effect/platform-node"
@@ -85,18 +85,28 @@ const rings: ReadonlyArray<Override> = [
     message: "sql/ knows the database and nothing of the features."
   }),
   restrict("src/outbound/**", {
-    group: folders("domain", "api", "server", "client", "sql", "threads", "process", "cli", "main"),
+    group: folders("domain", "api", "server", "client", "sql", "threads", "process", "cli", "main", "packages"),
     message: "outbound/ knows addresses and HTTP, and nothing of the features."
   }),
   restrict("src/threads/**", {
-    group: folders("domain", "api", "server", "client", "sql", "outbound", "process", "cli", "main"),
+    group: folders("domain", "api", "server", "client", "sql", "outbound", "process", "cli", "main", "packages"),
     message: "threads/ computes, and knows nothing of the features."
   }),
   restrict("src/process/**", {
-    group: folders("cli", "main"),
+    group: folders("cli", "main", "packages"),
     message: "process/ is used by the commands, and knows none of them."
   })
 ]
+
+/** Of the server, the import knows the built-in networks. The command has it as one of its own, and the package has no other entry. */
+const imports = restrict("packages/import/src/**", {
+  regex: `/src/(sql|process|threads|client|main|index|cli/(commands|Cli|Main)|server/(networks/[^b]|${floors
+    .flat()
+    .filter((name) => name !== "networks")
+    .join("|")}))([/.]|$)`,
+  message:
+    "The import reads files of other services by the schemas of domain/, and knows neither the server nor the process."
+})
 
 /** The console is a client like any other: it knows the contract, not the server, and nothing that only this repository has. */
 const consoleOnly = (message: string, ...foreign: ReadonlyArray<string>): Restriction => ({
@@ -116,7 +126,7 @@ const web: ReadonlyArray<Override> = [
 ]
 
 const anyHost: Restriction = {
-  group: ["@effect/**", "node:*", "!node:crypto", ...folders("process", "cli", "main")],
+  group: ["@effect/**", "node:*", "!node:crypto", ...folders("process", "cli", "main", "packages")],
   message: "server/ runs in any host program: Node and the environment stay in process/ and main.ts."
 }
 
@@ -190,6 +200,7 @@ export default {
   overrides: [
     ...rings,
     ...web,
+    imports,
     restrict("src/server/*.ts", anyHost, noNetwork(...networkTypes)),
     // Only this file of `server/` names all network types.
     restrict("src/server/Services.ts", anyHost),
@@ -201,7 +212,7 @@ export default {
     // Programs of users print what they find.
     { files: ["examples/*.mjs"], rules: { "no-console": "off" } },
     {
-      files: ["src/**"],
+      files: ["src/**", "packages/*/src/**"],
       excludeFiles: ["src/main.ts"],
       rules: {
         "no-restricted-properties": [

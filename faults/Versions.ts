@@ -17,8 +17,11 @@ import * as Sql from "./Sql.ts"
 
 const root = path.resolve(import.meta.dirname, "..")
 
-/** What an entry point needs besides the installed packages. */
+/** What an entry point of an earlier version needs besides the installed packages. */
 const parts = ["src", "package.json", "tsconfig.json"]
+
+/** The same of this version. */
+const ownParts = [...parts, "packages/import"]
 
 /** The number of a migration of a version that is newer than all. */
 const future = 9999
@@ -50,7 +53,7 @@ const earlier = (commit: string) =>
 
 /** The entry point of this version with one more migration, which is incompatible and does nothing. */
 const later = Effect.map(folder, (place) => {
-  for (const part of parts) fs.cpSync(path.join(root, part), path.join(place, part), { recursive: true })
+  for (const part of ownParts) fs.cpSync(path.join(root, part), path.join(place, part), { recursive: true })
   const index = path.join(place, "src/sql/migrations/index.ts")
   const text = fs.readFileSync(index, "utf8")
   const changed = text

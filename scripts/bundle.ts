@@ -1,5 +1,6 @@
 // Bundles the command with the used parts of its dependencies into few files, so that it starts in half the time with half the memory.
-// The modules that programs import from the package stay as the compiler wrote them, one file each.
+// The modules that programs import from the package stay as the compiler wrote them, one file each. The workspace packages/import is a part of the
+// command, and has no package of its own: it has the schemas of the version that it is built with.
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { rolldown } from "rolldown"
@@ -11,10 +12,6 @@ const external = /^(viem|redis|tiny-secp256k1|@solana|@stellar|@noble|@aws-sdk|g
 
 const root = path.resolve(import.meta.dirname, "..")
 const dist = path.join(root, "dist")
-
-/** Only the command uses these outputs of the compiler, and it is bundled. */
-for (const part of ["cli", "process"]) fs.rmSync(path.join(dist, part), { recursive: true, force: true })
-fs.rmSync(path.join(dist, "main.d.ts"), { force: true })
 
 /** A worker thread needs its own file, beside the code that starts it. */
 const input = {

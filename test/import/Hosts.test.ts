@@ -1,6 +1,6 @@
 // Which hosts of an imported configuration have to be in OUTBOUND_ALLOW: those that the service refuses without it.
 import { assert, it } from "@effect/vitest"
-import { privateHostOf } from "../../src/cli/import/Hosts.ts"
+import { privateHostOf } from "../../packages/import/src/Source.ts"
 
 it.each([
   ["http://10.1.2.3:8545", "10.1.2.3"],

@@ -4,8 +4,8 @@ import { Effect, Result } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
-import * as Import from "../../src/cli/import/Import.ts"
-import * as LiveService from "../../src/cli/import/LiveService.ts"
+import * as Import from "../../packages/import/src/Import.ts"
+import * as LiveService from "../../packages/import/src/LiveService.ts"
 import { openZeppelin } from "./OpenZeppelinInput.ts"
 
 interface Sent {

@@ -5,7 +5,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { onTestFinished } from "vitest"
-import * as Import from "../../src/cli/import/Import.ts"
+import * as Import from "../../packages/import/src/Import.ts"
 
 const env = (value: string) => ({ type: "env", value })
 

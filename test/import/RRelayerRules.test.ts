@@ -1,7 +1,7 @@
 // Rules of an import of rrelayer that its configurations in use depend on: one signer per key, allow lists, and what cannot be imported.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import * as Import from "../../src/cli/import/Import.ts"
+import * as Import from "../../packages/import/src/Import.ts"
 import { address } from "./OpenZeppelinInput.ts"
 import { listed, mnemonic } from "./RRelayerInput.ts"
 

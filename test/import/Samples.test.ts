@@ -7,8 +7,8 @@ import * as path from "node:path"
 import { parseEnv } from "node:util"
 import { load } from "../../src/cli/configuration/Load.ts"
 import { problemText } from "../../src/cli/configuration/Tree.ts"
-import * as Import from "../../src/cli/import/Import.ts"
-import { secretsFile } from "../../src/cli/import/Output.ts"
+import * as Import from "../../packages/import/src/Import.ts"
+import { secretsFile } from "../../packages/import/src/Imported.ts"
 
 const samples = new URL("samples/", import.meta.url).pathname
 

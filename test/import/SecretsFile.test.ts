@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { parseEnv } from "node:util"
-import * as Import from "../../src/cli/import/Import.ts"
-import { isWritable, secretsFile } from "../../src/cli/import/Output.ts"
+import * as Import from "../../packages/import/src/Import.ts"
+import { isWritable, secretsFile } from "../../packages/import/src/Imported.ts"
 import { property } from "../../testkit/Depth.ts"
 
 /** Mostly characters that decide which quotes the file needs. */

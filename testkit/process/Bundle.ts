@@ -10,6 +10,9 @@ import type { Plugin } from "rolldown"
 const root = path.resolve(import.meta.dirname, "../..")
 const sources = path.join(root, "src")
 
+/** The folders of all sources: the workspace is a part of the command. */
+const folders = [sources, path.join(root, "packages/import/src")]
+
 /** Packages that are not in the bundle are found from here. Another working tree may use the same packages, by a link. */
 const modules = path.join(root, "node_modules")
 const tree = createHash("sha256").update(root).digest("hex").slice(0, 8)
@@ -37,9 +40,12 @@ const timeOf = (file: string): number => fs.statSync(file, { throwIfNoEntry: fal
 /** Whether no source and no package has changed since. The time of a folder changes when a file is removed from it. */
 const isFresh = (): boolean => {
   const made = timeOf(mark)
-  const read = fs.readdirSync(sources, { recursive: true, encoding: "utf8" }).map((name) => path.join(sources, name))
+  const read = folders.flatMap((folder) => [
+    folder,
+    ...fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => path.join(folder, name))
+  ])
   const packages = ["package.json", "package-lock.json"].map((name) => path.join(root, name))
-  return [import.meta.filename, sources, ...read, ...packages].every((file) => timeOf(file) < made)
+  return [import.meta.filename, ...read, ...packages].every((file) => timeOf(file) < made)
 }
 
 const canWrite = (place: string): boolean => {

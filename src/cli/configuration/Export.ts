@@ -1,8 +1,47 @@
 // Turns an exported document into a file: YAML with comments, and references to variables in the places of stored values.
+import { Document, isMap, isNode } from "yaml"
+import type { Node } from "yaml"
 import { isMasked } from "../../domain/chain/Rpc.ts"
 import { isMembers } from "../../domain/configuration/Document.ts"
-import { yaml } from "../import/Output.ts"
 import { schemaFor } from "./SchemaLine.ts"
+
+/** A comment beside a value of the document. */
+export interface Remark {
+  readonly target: ReadonlyArray<string>
+  readonly text: string
+}
+
+/** Longest line of a comment, in characters. */
+const maxCommentLength = 200
+
+/** One line: what could end a comment, or move the cursor of a terminal, becomes a space. */
+const comment = (text: string): string =>
+  ` ${text.replace(/[\p{C}\u0085\u2028\u2029]/gu, " ").slice(0, maxCommentLength)}`
+
+/** Beside a scalar, and above the first member of a map. */
+const setComment = (node: Node, text: string) => {
+  if (isMap(node)) node.commentBefore = comment(text)
+  else node.comment = comment(text)
+}
+
+/**
+ * The first line names the schema, by which editors complete fields and mark wrong ones.
+ * Digits of large amounts stay as they are. Scalars are quoted by the library where that is needed.
+ */
+export const yaml = (
+  document: object,
+  remarks: ReadonlyArray<Remark>,
+  { head, schema }: { readonly head?: string | undefined; readonly schema: string }
+): string => {
+  const written = new Document(document, { aliasDuplicateObjects: false })
+  for (const { target, text } of remarks) {
+    const node: unknown = written.getIn(target, true)
+    if (isNode(node)) setComment(node, text)
+  }
+  const schemaLine = ` yaml-language-server: $schema=${schema}`
+  written.commentBefore = [schemaLine, ...(head === undefined ? [] : [comment(head)])].join("\n")
+  return written.toString({ lineWidth: 0 })
+}
 
 export interface File {
   readonly document: object

@@ -2,15 +2,13 @@
 import * as Imported from "../Imported.ts"
 import { fields, path as at, picked } from "../Source.ts"
 import type { Fields } from "../Source.ts"
-import type { Input, Options } from "./Input.ts"
-import { readList } from "./List.ts"
-import type { Listed } from "./List.ts"
+import { readList } from "./Input.ts"
+import type { Input, Listed, Options } from "./Input.ts"
 import { importNetworks, importWebhooks, ownPrices } from "./Networks.ts"
 import type { Network } from "./Networks.ts"
 import { importPermissions } from "./Permissions.ts"
-import { readProvider } from "./Signing.ts"
-import { wholeVariable } from "./SignerOf.ts"
-import type { SignerOf } from "./SignerOf.ts"
+import { readProvider, wholeVariable } from "./Signers.ts"
+import type { SignerOf } from "./Signers.ts"
 
 const importApi = (source: Fields | undefined, { report }: Input) => {
   if (source === undefined) return

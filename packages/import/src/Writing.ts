@@ -3,8 +3,8 @@
 import { Console, Effect, Result } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import * as SchemaLine from "../configuration/SchemaLine.ts"
-import { CommandFailed, exitCodes, tableLines } from "../kit/Terminal.ts"
+import * as SchemaLine from "../../../src/cli/configuration/SchemaLine.ts"
+import { CommandFailed, exitCodes, tableLines } from "../../../src/cli/kit/Terminal.ts"
 import type { Outcome } from "./Import.ts"
 
 interface WriteFlags {
@@ -31,7 +31,7 @@ const write = (file: string, text: string, force: boolean, mode?: number) =>
 const writeSchema = Effect.fnUntraced(function* (out: string, force: boolean) {
   const file = path.join(path.dirname(out), SchemaLine.beside)
   if (SchemaLine.schemaFor(out, SchemaLine.beside) !== SchemaLine.beside || (fs.existsSync(file) && !force)) return
-  const { document } = yield* Effect.promise(() => import("../../api/document/ConfigurationFile.ts"))
+  const { document } = yield* Effect.promise(() => import("../../../src/api/document/ConfigurationFile.ts"))
   yield* write(file, `${JSON.stringify(document(), null, 2)}\n`, force)
   yield* Console.log(`wrote ${fromHere(file)}: editors complete ${path.basename(out)} with it`)
 })
@@ -101,7 +101,7 @@ export const finish = Effect.fnUntraced(function* (
   if (moved.size > 0) {
     if (given.force) yield* Effect.sync(() => fs.rmSync(secrets, { force: true }))
     const ownerOnly = 0o600
-    const { secretsFile } = yield* Effect.promise(() => import("./Output.ts"))
+    const { secretsFile } = yield* Effect.promise(() => import("./Imported.ts"))
     yield* write(secrets, secretsFile(moved), given.force, ownerOnly)
     yield* Console.log(
       `wrote ${fromHere(secrets)}: it contains secrets; add it to .gitignore, and delete it after the move`

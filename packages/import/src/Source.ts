@@ -1,8 +1,52 @@
-// The input of an import as plain values, and readers that remember which fields were read.
-import { isMembers } from "../../domain/configuration/Document.ts"
-import { suggestionFor } from "../../domain/request/Violations.ts"
-import type { Tree } from "../configuration/Tree.ts"
-import type { Code, Report } from "./Report.ts"
+// The input of an import as plain values. Its readers remember which fields were read, and report what is not carried over.
+import type { Tree } from "../../../src/cli/configuration/Tree.ts"
+import { isMembers } from "../../../src/domain/configuration/Document.ts"
+import { suggestionFor } from "../../../src/domain/request/Violations.ts"
+import { classifyAddress, classifyHostName, parseAddress, parseHostName } from "../../../src/outbound/Outbound.ts"
+
+/**
+ * `note`: carried with a difference. `dropped`: has no counterpart. `needs`: something has to be done outside of the file.
+ * `invalid`: the old service or this one refuses it.
+ */
+export type Code = "note" | "dropped" | "needs" | "invalid"
+
+export interface Entry {
+  /** Path in the input, such as `relayers.0.policies`. */
+  readonly at: string
+  readonly code: Code
+  readonly message: string
+}
+
+export interface Report {
+  readonly entries: ReadonlyArray<Entry>
+  /** A second entry of the same place and code is not added. */
+  readonly add: (at: string, code: Code, message: string) => void
+  /** Reports a field that the old service refuses, and with it the object that has it. */
+  readonly refuse: (at: string, message: string) => void
+  /** Whether a field of the object at the place is refused. */
+  readonly isRefused: (at: string) => boolean
+}
+
+export const makeReport = (): Report => {
+  const entries: Array<Entry> = []
+  const seen = new Set<string>()
+  const refused: Array<string> = []
+  const add = (at: string, code: Code, message: string) => {
+    const key = JSON.stringify([at, code])
+    if (seen.has(key)) return
+    seen.add(key)
+    entries.push({ at, code, message })
+  }
+  return {
+    entries,
+    add,
+    refuse: (at, message) => {
+      refused.push(at)
+      add(at, "invalid", message)
+    },
+    isRefused: (at) => refused.some((field) => field.startsWith(`${at}.`))
+  }
+}
 
 /** Integers beyond 2^53 are `bigint`, so that no digit is lost. Null counts as absent. `text` changes every text. */
 export const plain = (tree: Tree, text: (value: string) => string = (value) => value): unknown => {
@@ -87,3 +131,38 @@ export const fields = (value: unknown, at: string, report: Report): Fields => {
 /** The fields whose names are given, if they are present, with their values. */
 export const picked = (source: Fields, names: ReadonlyArray<string>): Record<string, unknown> =>
   Object.fromEntries(names.map((name) => [name, source.take(name)] as const).filter(([, value]) => value !== undefined))
+
+/** Names without a dot, and names inside a cluster. */
+const localName = /^[^.]+$|\.(svc|cluster)$/i
+
+const isPrivate = (host: string): boolean => {
+  const address = parseAddress(host)
+  if (address !== undefined) return classifyAddress(address) !== undefined
+  const name = parseHostName(host)
+  return localName.test(host) || (name !== undefined && classifyHostName(name) !== undefined)
+}
+
+/** What the operator has to do so that the service calls a URL. `httpsOnly`: also for http to a public host. Undefined: nothing. */
+export const needOf = (url: string, httpsOnly = false): string | undefined => {
+  const host = privateHostOf(url)
+  if (host !== undefined) return `its host is not public: start the service with OUTBOUND_ALLOW=${host}`
+  const plain = httpsOnly && /^http:/iu.test(url) ? hostOf(url) : undefined
+  return plain === undefined
+    ? undefined
+    : `is called by http: start the service with OUTBOUND_ALLOW=${plain}, or use https`
+}
+
+/** Stands for a variable, which has no characters that a host may not have. */
+const someName = "a-variable.example"
+
+/** The host of the URL. Undefined if there is none, or if a variable names it. */
+const hostOf = (url: string): string | undefined => {
+  const host = URL.parse(url.replaceAll(/\$\{[^}]+\}/gu, someName))?.hostname.replace(/^\[|\]$/g, "")
+  return host === undefined || host === "" || host.includes(someName) ? undefined : host
+}
+
+/** The host of the URL, if it is not public as far as its text says. */
+export const privateHostOf = (url: string): string | undefined => {
+  const host = hostOf(url)
+  return host !== undefined && isPrivate(host) ? host : undefined
+}

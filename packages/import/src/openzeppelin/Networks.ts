@@ -1,17 +1,16 @@
-// Networks of OpenZeppelin Relayer: in config.json, or in the files of a folder.
+// Networks of OpenZeppelin Relayer: in config.json, or in the files of a folder. Their URLs are texts, objects of URL and weight, or variables.
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Result, Schema } from "effect"
-import { builtin } from "../../../server/networks/builtin.ts"
-import { isMembers } from "../../../domain/configuration/Document.ts"
-import { NetworkType } from "../../../domain/network/Network.ts"
-import { parse } from "../../configuration/Parse.ts"
+import { builtin } from "../../../../src/server/networks/builtin.ts"
+import { parse } from "../../../../src/cli/configuration/Parse.ts"
+import { isMembers } from "../../../../src/domain/configuration/Document.ts"
+import { looksLikeKey, variableName } from "../../../../src/domain/configuration/Reference.ts"
+import { NetworkType } from "../../../../src/domain/network/Network.ts"
 import * as Imported from "../Imported.ts"
-import { escaped } from "../Secrets.ts"
-import { fields, path as at, picked, plain } from "../Source.ts"
+import { fields, needOf, path as at, picked, plain } from "../Source.ts"
 import { pathHere } from "./Input.ts"
 import type { Input } from "./Input.ts"
-import { rpcUrls, texts } from "./RpcUrls.ts"
 
 interface Network {
   readonly at: string
@@ -67,7 +66,7 @@ const ofFolder = (
       input.report.add(`networks/${name}`, "invalid", parsed.failure[0]?.message ?? "is not valid JSON")
       return []
     }
-    const content = plain(parsed.success, escaped)
+    const content = plain(parsed.success, Imported.escaped)
     const list = isMembers(content) && Array.isArray(content["networks"]) ? content["networks"] : []
     return list.map((value, index): readonly [string, unknown] => [`networks/${name}.networks.${index}`, value])
   })
@@ -267,3 +266,96 @@ const isInCircle = (id: string, items: Items): boolean => {
 /** Whether a relayer uses the network, or a network that inherits from it is used. */
 const isNeeded = (id: string, used: ReadonlySet<string>, items: Items): boolean =>
   [...used].some((start) => lineOf(start, items).includes(id))
+
+/** The variable of `{type: env, value: NAME}`, which some versions take in the place of a URL. */
+const variableOf = (value: unknown): string | undefined =>
+  isMembers(value) && value["type"] === "env" && typeof value["value"] === "string" ? value["value"] : undefined
+
+/** URLs that are no secrets, as texts. */
+const texts = (values: unknown): unknown =>
+  Array.isArray(values)
+    ? values.map((value: unknown) => {
+        const variable = variableOf(value)
+        return variable === undefined ? value : `\${${variable}}`
+      })
+    : values
+
+interface RpcUrls {
+  readonly urls: ReadonlyArray<object>
+  /** The place in the input of a field of the document: entries of the input may be left out, and may be texts. */
+  readonly placeOf: (field: string) => string
+}
+
+const isHttp = /^https?:/i
+
+/** User information that ends with a variable, which is the password. */
+const passwordOfVariable = /\/\/[^/?#@]*\$\{\w+\}@/u
+
+const variable = /\$\{\w+\}/gu
+
+/** What is written in the URL itself: short words stand for its variables. */
+const literalOf = (url: string): string => url.replace(passwordOfVariable, "//").replaceAll(variable, "x")
+
+/** URLs as objects. One that looks as if it contains a key moves into the secrets file. */
+export const rpcUrls = (
+  values: ReadonlyArray<unknown>,
+  place: string,
+  nameParts: ReadonlyArray<string>,
+  { report, secrets }: Imported.Context
+): RpcUrls => {
+  const kept: Array<number> = []
+  const urls = values.flatMap((value, index): ReadonlyArray<object> => {
+    const here = `${place}.${index}`
+    if (typeof value !== "string" && !isMembers(value)) {
+      report.add(here, "invalid", "expected a URL, or an object of url and weight: left out")
+      return []
+    }
+    const variable = variableOf(value)
+    if (variable !== undefined && !variableName.test(variable)) {
+      report.add(here, "invalid", "expected the name of a variable: letters, digits and underscores; left out")
+      return []
+    }
+    if (variable !== undefined) {
+      secrets.need(variable)
+      kept.push(index)
+      return [{ url: { env: variable }, weight: 100 }]
+    }
+    const source = typeof value === "string" ? undefined : fields(value, here, report)
+    const url = typeof value === "string" ? value : source?.text("url")
+    const weight = source?.take("weight") ?? 100
+    source?.end()
+    if (url === undefined) {
+      report.add(here, "invalid", "has no url; the old service ignores such an entry: left out")
+      return []
+    }
+    kept.push(index)
+    const whole = Imported.wholeVariable(url)
+    if (whole !== undefined) {
+      secrets.need(whole)
+      return [{ url: { env: whole }, weight }]
+    }
+    const need = needOf(url)
+    if (need !== undefined) report.add(here, "needs", need)
+    // A URL that is refused is not quoted, and not written.
+    if (!looksLikeKey(literalOf(url)) || !isHttp.test(url)) return [{ url, weight }]
+    if (Imported.variablesIn(url).length > 0) {
+      report.add(
+        here,
+        "needs",
+        "looks like it contains a key beside a variable: put the key into a variable, too; left out"
+      )
+      kept.pop()
+      return []
+    }
+    const moved = secrets.move([...nameParts, "rpc_url", index + 1], url)
+    const exact = source === undefined ? here : at(here, "url")
+    report.add(exact, "note", `looks like it contains a key: moved to ${moved} in the secrets file`)
+    return [{ url: { env: moved }, weight }]
+  })
+  const placeOf = (field: string) =>
+    field.replace(/^((?:custom_)?rpc_urls)\.(\d+)(\.url)?/, (_, name: string, at: string, url = "") => {
+      const index = kept[Number(at)] ?? Number(at)
+      return `${name}.${index}${typeof values[index] === "string" ? "" : url}`
+    })
+  return { urls, placeOf }
+}

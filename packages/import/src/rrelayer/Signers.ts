@@ -1,12 +1,158 @@
-// The signing provider of rrelayer, and the signers of its accounts.
+// The signers of the accounts of rrelayer: of a mnemonic, of private keys, or of a key service. Each is added once.
 import { english, mnemonicToAccount, privateKeyToAccount } from "viem/accounts"
+import { variableName } from "../../../../src/domain/configuration/Reference.ts"
+import * as Imported from "../Imported.ts"
 import { fields, path as at } from "../Source.ts"
 import type { Fields } from "../Source.ts"
-import type { Listed } from "./List.ts"
-import type { Input } from "./Input.ts"
-import { awsKms, pkcs11, turnkey } from "./KeyServices.ts"
-import { dropped, nameFor, once, referenceOf, wholeVariable } from "./SignerOf.ts"
-import type { SignerOf } from "./SignerOf.ts"
+import type { Input, Listed } from "./Input.ts"
+
+/** The id of the signer of a relayer, or undefined if the account cannot be imported. */
+export type SignerOf = (relayer: Listed) => string | undefined
+
+const dropped = (): undefined => undefined
+
+/** `${NAME}` alone. */
+export const wholeVariable = /^\$\{([^}]+)\}$/
+
+/** A reference to a secret: a variable stays one, and a literal value moves into the secrets file. */
+export const referenceOf = (
+  value: string,
+  place: string,
+  nameParts: ReadonlyArray<string | number>,
+  { report, secrets }: Imported.Context
+): { readonly env: string } => {
+  const name = wholeVariable.exec(value)?.[1]
+  if (name !== undefined && variableName.test(name)) {
+    secrets.need(name)
+    return { env: name }
+  }
+  const moved = secrets.move(nameParts, value)
+  report.add(place, "note", `is a secret in the file: moved to ${moved} in the secrets file`)
+  return { env: moved }
+}
+
+/** The value of a text that may be a variable, if this machine has it. */
+export const knownValue = (text: string | undefined, { variables }: Input): string | undefined => {
+  const name = wholeVariable.exec(text ?? "")?.[1]
+  return name === undefined ? text : variables[name]
+}
+
+/** The name, or with a number the next one, that stands for the thing and for nothing else. */
+const nameFor = ({ names }: Input, thing: string, numbered: (suffix: string) => string, separator = "_"): string => {
+  for (let next = 1; ; next += 1) {
+    const name = numbered(next === 1 ? "" : `${separator}${next}`)
+    const known = names.get(name)
+    if (known !== undefined && known !== thing) continue
+    names.set(name, thing)
+    return name
+  }
+}
+
+/** Adds a signer once. The same id of another provider, which has other keys, gets a number. */
+const once = (input: Input, place: string, base: string, body: object): string | undefined => {
+  const id = nameFor(input, JSON.stringify(body), (suffix) => `${base}${suffix}`, "-")
+  if (input.document.signers.has(id)) return id
+  return Imported.add(input, "signers", id, body, place) ? id : undefined
+}
+
+/** The chain whose keys a relayer uses: a cloned relayer uses those of the first one. */
+const keyChain = ({ chainId, clonedFromChainId }: Listed): number => clonedFromChainId ?? chainId
+
+const awsKms = (source: Fields, input: Input): SignerOf => {
+  const { report } = input
+  const region = source.required("region")
+  const alias = source.text("danger_override_alias") ?? "rrelayer"
+  const message = `the service logs in to AWS with its own credentials: give them kms:GetPublicKey and kms:Sign for alias/${alias}-wallet-*, and install @aws-sdk/client-kms`
+  report.add(source.at, "needs", message)
+  if (source.take("multi_region") !== undefined) {
+    report.add(at(source.at, "multi_region"), "dropped", "only matters when keys are created")
+  }
+  if (source.take("endpoint_url") !== undefined) {
+    report.add(
+      at(source.at, "endpoint_url"),
+      "invalid",
+      "the service calls the endpoint of AWS: its keys cannot be imported"
+    )
+    return dropped
+  }
+  return (relayer) => {
+    const name = `${relayer.walletIndex}-${keyChain(relayer)}`
+    return once(input, source.at, `aws-kms-${name}`, {
+      type: "aws_kms",
+      config: { region, key_id: `alias/${alias}-wallet-${name}` }
+    })
+  }
+}
+
+const turnkey = (source: Fields, input: Input): SignerOf => {
+  const apiPublicKey = source.required("api_public_key")
+  const organization = source.required("organization_id")
+  source.take("wallet_id")
+  const api_private_key = referenceOf(
+    source.required("api_private_key"),
+    at(source.at, "api_private_key"),
+    ["turnkey", "api_private_key"],
+    input
+  )
+  for (const value of [apiPublicKey, organization]) {
+    const name = wholeVariable.exec(value)?.[1]
+    if (name !== undefined) input.secrets.need(name)
+  }
+  const message = "set TURNKEY_PUBLIC_KEY_0 and so on to the public keys of the accounts, as Turnkey shows them"
+  input.report.add(source.at, "needs", message)
+  return ({ at: place, address, walletIndex }) => {
+    const variable = nameFor(input, address, (suffix) => `TURNKEY_PUBLIC_KEY_${walletIndex}${suffix}`)
+    input.secrets.need(variable)
+    return once(input, place, `turnkey-${walletIndex}`, {
+      type: "turnkey",
+      config: {
+        api_public_key: apiPublicKey,
+        api_private_key,
+        organization_id: organization,
+        private_key_id: address,
+        public_key: `\${${variable}}`
+      }
+    })
+  }
+}
+
+const pkcs11 = (source: Fields, input: Input): SignerOf => {
+  const identity = source.required("identity")
+  const library = source.required("library_path")
+  const slot = source.take("slot_id")
+  const givenPin = source.required("pin")
+  if (source.take("test_mode") === true) {
+    input.report.add(
+      at(source.at, "test_mode"),
+      "invalid",
+      "the signatures of the test mode are no signatures: its keys cannot be imported"
+    )
+    return dropped
+  }
+  if (identity === "" || library === "" || givenPin === "") return dropped
+  const pin = referenceOf(givenPin, at(source.at, "pin"), ["pkcs11", "pin"], input)
+  const module = nameFor(input, library, (suffix) => `hsm${suffix}`, "-")
+  const label = nameFor(
+    input,
+    JSON.stringify([library, slot === undefined ? undefined : String(slot)]),
+    (suffix) => `PKCS11_TOKEN_LABEL${suffix}`
+  )
+  input.secrets.need(label)
+  const message = `start the service with PKCS11_MODULES=${module}=${library}, and set ${label} to the label of the token${slot === undefined ? "" : ` in slot ${String(slot)}`}`
+  input.report.add(source.at, "needs", message)
+  return (relayer) => {
+    const chain = keyChain(relayer)
+    return once(input, source.at, `pkcs11-${chain}-${relayer.walletIndex}`, {
+      type: "pkcs11",
+      config: {
+        module,
+        token_label: `\${${label}}`,
+        key_label: `rrelayer-${identity}-wallet-${chain}-${relayer.walletIndex}`,
+        pin
+      }
+    })
+  }
+}
 
 const pathOf = (index: number): string => `m/44'/60'/0'/0/${index}`
 

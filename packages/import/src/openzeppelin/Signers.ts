@@ -1,12 +1,10 @@
 // Signers of OpenZeppelin Relayer: `signers` of config.json.
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { isMembers } from "../../../domain/configuration/Document.ts"
-import { variableName } from "../../../domain/configuration/Reference.ts"
-import { privateHostOf } from "../Hosts.ts"
+import { isMembers } from "../../../../src/domain/configuration/Document.ts"
+import { variableName } from "../../../../src/domain/configuration/Reference.ts"
 import * as Imported from "../Imported.ts"
-import { unescaped, wholeVariable } from "../Secrets.ts"
-import { fields, path as at, picked } from "../Source.ts"
+import { fields, path as at, picked, privateHostOf } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import { pathHere } from "./Input.ts"
 import type { Input } from "./Input.ts"
@@ -39,7 +37,7 @@ export const secretOf = (
     secrets.need(value)
     return { env: value }
   }
-  const whole = wholeVariable(value)
+  const whole = Imported.wholeVariable(value)
   if (whole !== undefined) {
     secrets.need(whole)
     return { env: whole }
@@ -53,8 +51,8 @@ export const secretOf = (
 export const knownSecret = (source: Fields, name: string, { dotEnv }: Input): string | undefined => {
   const given = source.take(name)
   if (!isMembers(given) || typeof given["value"] !== "string") return undefined
-  const variable = given["type"] === "env" ? given["value"] : wholeVariable(given["value"])
-  return variable === undefined ? unescaped(given["value"]) : dotEnv?.[variable]
+  const variable = given["type"] === "env" ? given["value"] : Imported.wholeVariable(given["value"])
+  return variable === undefined ? Imported.unescaped(given["value"]) : dotEnv?.[variable]
 }
 
 /** A value that is no secret here. A variable stays one. */

@@ -1,12 +1,11 @@
 // Networks and webhooks of rrelayer.
-import { builtin } from "../../../server/networks/builtin.ts"
-import { looksLikeKey } from "../../../domain/configuration/Reference.ts"
-import { needOf, privateHostOf } from "../Hosts.ts"
+import { builtin } from "../../../../src/server/networks/builtin.ts"
+import { looksLikeKey } from "../../../../src/domain/configuration/Reference.ts"
 import * as Imported from "../Imported.ts"
-import { fields, path as at } from "../Source.ts"
+import { fields, needOf, path as at, privateHostOf } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import type { Input } from "./Input.ts"
-import { knownValue, referenceOf, wholeVariable } from "./SignerOf.ts"
+import { knownValue, referenceOf, wholeVariable } from "./Signers.ts"
 
 export interface Network {
   readonly at: string

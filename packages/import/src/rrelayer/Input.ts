@@ -1,7 +1,18 @@
-// The list of relayers of rrelayer, which is in its database and not in its configuration.
+// What an import of rrelayer is given: its options, and the list of its relayers, which is in its database and not in its configuration.
 import type * as Imported from "../Imported.ts"
 import { fields } from "../Source.ts"
 import type { Fields } from "../Source.ts"
+
+export interface Options {
+  readonly keepPausedState: boolean
+  /** Environment variables of this machine. They are only compared with the list, and never written. */
+  readonly variables: Readonly<Record<string, string | undefined>>
+}
+
+export interface Input extends Imported.Context, Options {
+  /** Names that the document uses once per thing, such as a variable per public key, with what each stands for. */
+  readonly names: Map<string, string>
+}
 
 export interface Listed {
   /** Place in the input: `relayers.0`. */

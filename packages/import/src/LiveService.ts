@@ -1,11 +1,11 @@
 // Reads the relayers of the running service that an import replaces. It only sends GET requests.
 import { Effect } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
-import { isMembers } from "../../domain/configuration/Document.ts"
-import * as ExactJson from "../../domain/request/ExactJson.ts"
-import { isLoopback } from "../configuration/Planned.ts"
-import * as Print from "../kit/Print.ts"
-import { CommandFailed, exitCodes } from "../kit/Terminal.ts"
+import { isLoopback } from "../../../src/cli/configuration/Planned.ts"
+import * as Print from "../../../src/cli/kit/Print.ts"
+import { CommandFailed, exitCodes } from "../../../src/cli/kit/Terminal.ts"
+import { isMembers } from "../../../src/domain/configuration/Document.ts"
+import * as ExactJson from "../../../src/domain/request/ExactJson.ts"
 
 interface LiveService {
   /** Without a slash at the end. */

@@ -1,11 +1,10 @@
 // Permissions and API keys of rrelayer: allow lists of relayers, and what keys may do.
 import { Schema } from "effect"
-import { CheckedEvmAddress } from "../../../domain/chain/Amount.ts"
+import { CheckedEvmAddress } from "../../../../src/domain/chain/Amount.ts"
 import { fields, path as at } from "../Source.ts"
 import * as Imported from "../Imported.ts"
-import type { Listed } from "./List.ts"
 import type { Network } from "./Networks.ts"
-import type { Input } from "./Input.ts"
+import type { Input, Listed } from "./Input.ts"
 
 interface Permission {
   readonly at: string

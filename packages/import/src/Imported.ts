@@ -1,10 +1,11 @@
-// The document that an import writes. Objects that the service would refuse are reported and left out.
+// The document that an import writes, with the secrets that it moves out of the input. Objects that the service would refuse are reported and left out.
 import { Redacted, Result, Schema } from "effect"
-import { SigningKey } from "../../domain/notification/Notification.ts"
-import { decodeObject, isMembers } from "../../domain/configuration/Document.ts"
-import type { Kind } from "../../domain/configuration/Document.ts"
-import type { Report } from "./Report.ts"
-import type { Secrets } from "./Secrets.ts"
+import { SigningKey } from "../../../src/domain/notification/Notification.ts"
+import { decodeObject, isMembers } from "../../../src/domain/configuration/Document.ts"
+import type { Kind } from "../../../src/domain/configuration/Document.ts"
+import { variableName } from "../../../src/domain/configuration/Reference.ts"
+import type { Remark } from "../../../src/cli/configuration/Export.ts"
+import type { Report } from "./Source.ts"
 
 export interface Document {
   readonly version: 1
@@ -14,12 +15,6 @@ export interface Document {
   readonly notifications: Map<string, object>
   readonly relayers: Map<string, object>
   readonly api_keys: Map<string, object>
-}
-
-/** A comment beside a value of the document. */
-export interface Remark {
-  readonly target: ReadonlyArray<string>
-  readonly text: string
 }
 
 export const empty = (name: string): Document => ({
@@ -208,3 +203,103 @@ export const onlyProblems = <C extends Context>(context: C): C => ({
     }
   }
 })
+
+export const unescaped = (text: string): string => text.replaceAll("$${", () => "${")
+
+export interface Secrets {
+  /** Values by the names of their variables, for the file of secrets. */
+  readonly moved: ReadonlyMap<string, string>
+  /** The name of the variable. Another value under the same name gets a number. */
+  readonly move: (parts: ReadonlyArray<string | number>, value: string) => string
+  /** Names of all variables that the written document reads. */
+  readonly needed: ReadonlySet<string>
+  readonly need: (name: string) => void
+}
+
+/** A name of an environment variable, made of the parts. */
+const variableOf = (parts: ReadonlyArray<string | number>): string => {
+  const name = parts
+    .join("_")
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, "_")
+    .slice(0, 120)
+  return /^[A-Z_]/.test(name) ? name : `_${name}`
+}
+
+/** `${NAME}` of a file that is a template, which another program fills in: no text of a running service contains it. */
+const template = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]{0,127})\}/gu
+
+/**
+ * Texts of a service without variables. `${NAME}` stays a variable, because such a file is a template. Any other `${` is written as `$${`, so
+ * that the loader of the file reads it as it was.
+ */
+export const escaped = (text: string): string => {
+  const rest = text
+    .split(template)
+    .map((part, index) => (index % 2 === 1 ? `\${${part}}` : part.replaceAll("${", () => "$${")))
+  return rest.join("")
+}
+
+/** The variable of `${NAME}` alone. */
+export const wholeVariable = (text: string): string | undefined => {
+  const name = /^\$\{([^}]+)\}$/u.exec(text)?.[1]
+  return name !== undefined && variableName.test(name) ? name : undefined
+}
+
+interface Options {
+  /** Gives the text of a secret as it was in the input: files of secrets have no variables. */
+  readonly original?: (text: string) => string
+  /** Names of variables of the input: a value that is moved must not get the name of another one. */
+  readonly taken?: ReadonlySet<string>
+}
+
+export const makeSecrets = ({ original = (text) => text, taken = new Set() }: Options = {}): Secrets => {
+  const moved = new Map<string, string>()
+  const needed = new Set<string>()
+  return {
+    moved,
+    needed,
+    need: (name) => void needed.add(name),
+    move: (parts, given) => {
+      const value = original(given)
+      const base = variableOf(parts)
+      let name = base
+      for (
+        let next = 2;
+        (moved.has(name) && moved.get(name) !== value) || (!moved.has(name) && (needed.has(name) || taken.has(name)));
+        next += 1
+      ) {
+        name = `${base}_${next}`
+      }
+      moved.set(name, value)
+      needed.add(name)
+      return name
+    }
+  }
+}
+
+/**
+ * The quote around a value in a file of variables, so that `.env` readers read the exact value, and shells too if that is possible. Undefined: there
+ * is none, because the value has all of them, or the return of a line break, which readers remove.
+ */
+const quoteOf = (value: string): string | undefined => {
+  const isWithout = (...parts: ReadonlyArray<string>) => parts.every((part) => !value.includes(part))
+  if (!isWithout("\r")) return undefined
+  if (isWithout("'")) return "'"
+  if (isWithout('"', "\\", "$", "`")) return '"'
+  if (isWithout("`")) return "`"
+  // Between double quotes, readers replace `\n`.
+  return isWithout('"', "\\n") ? '"' : undefined
+}
+
+/** Whether a file of variables can have the value. */
+export const isWritable = (value: string): boolean => quoteOf(value) !== undefined
+
+/** A line per variable. Values that cannot be written are left out. */
+export const secretsFile = (moved: ReadonlyMap<string, string>): string =>
+  [...moved]
+    .map(([name, value]) => {
+      const quote = quoteOf(value)
+      return quote === undefined ? "" : `${name}=${quote}${value}${quote}\n`
+    })
+    .join("")

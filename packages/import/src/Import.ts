@@ -1,18 +1,17 @@
 // An import from texts to texts: reads the input of another service, and returns what to write and what to report.
 import { Result } from "effect"
-import { beside } from "../configuration/SchemaLine.ts"
-import { parse } from "../configuration/Parse.ts"
-import { isMembers } from "../../domain/configuration/Document.ts"
-import { problemText } from "../configuration/Tree.ts"
+import { yaml } from "../../../src/cli/configuration/Export.ts"
+import { beside } from "../../../src/cli/configuration/SchemaLine.ts"
+import { parse } from "../../../src/cli/configuration/Parse.ts"
+import { problemText } from "../../../src/cli/configuration/Tree.ts"
+import { isMembers } from "../../../src/domain/configuration/Document.ts"
 import * as Imported from "./Imported.ts"
 import type { Options as OpenZeppelinOptions } from "./openzeppelin/Input.ts"
 import * as OpenZeppelin from "./openzeppelin/OpenZeppelin.ts"
-import * as Output from "./Output.ts"
-import * as Report from "./Report.ts"
 import type { Options as RRelayerOptions } from "./rrelayer/Input.ts"
 import * as RRelayer from "./rrelayer/RRelayer.ts"
-import * as Secrets from "./Secrets.ts"
-import { fields, plain } from "./Source.ts"
+import { fields, makeReport, plain } from "./Source.ts"
+import type { Entry } from "./Source.ts"
 
 export interface Outcome {
   readonly document: Imported.Document
@@ -23,7 +22,7 @@ export interface Outcome {
   readonly needed: ReadonlySet<string>
   /** Files that the document reads, relative to its own. */
   readonly files: ReadonlyArray<string>
-  readonly entries: ReadonlyArray<Report.Entry>
+  readonly entries: ReadonlyArray<Entry>
 }
 
 export interface File {
@@ -72,11 +71,11 @@ const outcomeOf = (
   // What belongs to objects that were left out is neither needed nor written.
   const needed = new Set(Imported.readVariables(written))
   const used = [...secrets.moved].filter(([name]) => needed.has(name))
-  const moved = new Map(used.filter(([, value]) => Output.isWritable(value)))
+  const moved = new Map(used.filter(([, value]) => Imported.isWritable(value)))
   for (const [name] of used) if (!moved.has(name)) report.add(name, "needs", unwritable)
   return {
     document,
-    yaml: Output.yaml(written, remarks, { head, schema }),
+    yaml: yaml(written, remarks, { head, schema }),
     moved,
     needed,
     files: Imported.referencedFiles(written),
@@ -84,10 +83,10 @@ const outcomeOf = (
   }
 }
 
-const contextOf = (name: string, secrets: Secrets.Secrets): Imported.Context => ({
+const contextOf = (name: string, secrets: Imported.Secrets): Imported.Context => ({
   taken: new Set(),
   document: Imported.empty(name),
-  report: Report.make(),
+  report: makeReport(),
   secrets,
   paused: [],
   remarks: []
@@ -110,13 +109,13 @@ export const openZeppelin = (
   live?: File
 ): Result.Result<Outcome, string> =>
   Result.flatMap(
-    Result.flatMap(checkJson(file), () => membersOf(file, Secrets.escaped)),
+    Result.flatMap(checkJson(file), () => membersOf(file, Imported.escaped)),
     (value) =>
-      Result.map(live === undefined ? Result.succeed(undefined) : valueOf(live, Secrets.escaped), (running) => {
+      Result.map(live === undefined ? Result.succeed(undefined) : valueOf(live, Imported.escaped), (running) => {
         const references = new Set(OpenZeppelin.variablesOf(value))
         const named = new Set([...references, ...Imported.variablesIn(value)])
         const taken = new Set([...named, ...Object.keys(options.dotEnv ?? {})])
-        const secrets = Secrets.make({ original: Secrets.unescaped, taken })
+        const secrets = Imported.makeSecrets({ original: Imported.unescaped, taken })
         const context = contextOf(Imported.idOf(name, "config"), secrets)
         const items = isMembers(running) && Array.isArray(running["items"]) ? running["items"] : undefined
         OpenZeppelin.importConfiguration(fields(value, "", context.report), context, { ...options, named }, items)
@@ -133,7 +132,7 @@ export const rrelayer = (
 ): Result.Result<Outcome, string> =>
   Result.flatMap(membersOf(file), (members) =>
     Result.map(valueOf(list), (listed) => {
-      const secrets = Secrets.make({ taken: new Set(Imported.variablesIn(members)) })
+      const secrets = Imported.makeSecrets({ taken: new Set(Imported.variablesIn(members)) })
       const context = contextOf(Imported.idOf(name ?? String(members["name"] ?? ""), "rrelayer"), secrets)
       RRelayer.importConfiguration(fields(members, "", context.report), listed, context, options)
       const description = members["description"]

@@ -3,18 +3,18 @@ import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as path from "node:path"
 import { parseEnv } from "node:util"
-import { ConfigurationName } from "../../domain/configuration/Document.ts"
-import { Environment } from "../kit/Environment.ts"
-import { CommandFailed, pathFlag, readText } from "../kit/Terminal.ts"
-import * as Verb from "../kit/Verb.ts"
-import * as LiveService from "../import/LiveService.ts"
-import * as Writing from "../import/Writing.ts"
-import * as SchemaLine from "../configuration/SchemaLine.ts"
+import { Environment } from "../../../src/cli/kit/Environment.ts"
+import { CommandFailed, pathFlag, readText } from "../../../src/cli/kit/Terminal.ts"
+import * as Verb from "../../../src/cli/kit/Verb.ts"
+import { ConfigurationName } from "../../../src/domain/configuration/Document.ts"
+import * as LiveService from "./LiveService.ts"
+import * as Writing from "./Writing.ts"
+import * as SchemaLine from "../../../src/cli/configuration/SchemaLine.ts"
 
 const isName = Schema.is(ConfigurationName)
 
 /** Loaded when it is needed, because the derivation of keys takes longer to load than other commands to run. */
-const loaded = Effect.promise(() => import("../import/Import.ts"))
+const loaded = Effect.promise(() => import("./Import.ts"))
 
 const toggle = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withoutNegation, Flag.withDescription(description), Flag.withDefault(false))
