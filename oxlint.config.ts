@@ -108,6 +108,12 @@ const imports = restrict("packages/import/src/**", {
     "The import reads files of other services by the schemas of domain/, and knows neither the server nor the process."
 })
 
+/** A package that is installed apart, so that it has nothing of this repository. */
+const signers = restrict("packages/signer-pkcs11/src/**", {
+  regex: "^(@|effect|viem|redis|node:([abd-z]|c[a-qs-z]))|^\\.\\./",
+  message: "packages/signer-pkcs11/ imports node:crypto and itself."
+})
+
 /** The console is a client like any other: it knows the contract, not the server, and nothing that only this repository has. */
 const consoleOnly = (message: string, ...foreign: ReadonlyArray<string>): Restriction => ({
   regex: [
@@ -201,6 +207,7 @@ export default {
     ...rings,
     ...web,
     imports,
+    signers,
     restrict("src/server/*.ts", anyHost, noNetwork(...networkTypes)),
     // Only this file of `server/` names all network types.
     restrict("src/server/Services.ts", anyHost),

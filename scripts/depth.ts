@@ -56,6 +56,7 @@ export const minutesOf = (names: Iterable<Step>): number => [...names].reduce((s
 
 /** The paths of money. A change below one of them runs the long steps beside it. */
 export const paths: ReadonlyMap<string, ReadonlyArray<Step>> = new Map<string, ReadonlyArray<Step>>([
+  ["packages/signer-pkcs11/", ["pkcs11"]],
   ["src/domain/transaction/", ["explorers", "faults"]],
   ["src/domain/transaction/solana/", ["svm"]],
   ["src/domain/signer/", ["pkcs11", "ministack"]],

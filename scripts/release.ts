@@ -1,4 +1,4 @@
-// Releases the version of package.json: publishes the service and its client, builds and pushes the image, and tags the commit. `--dry-run` checks
+// Releases the version of package.json: publishes the service, its client and its signers of PKCS#11, builds and pushes the image, and tags the commit. `--dry-run` checks
 // everything and changes nothing outside; without a Docker daemon it leaves out the image. `npm version` comes before it.
 import { execFileSync, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -55,22 +55,23 @@ interface Packed {
   readonly files: ReadonlyArray<{ readonly path: string }>
 }
 
-/** The files that users need, of the service and of the client. */
+/** The files that users need, by package. The service is published last: it names the version of the package of its signers. */
 const needed = {
+  "@effect-relayer/client": [
+    "dist/client/index.js",
+    "dist/client/index.d.ts",
+    "dist/client/node/verifyWebhook.js",
+    "openapi.json",
+    "README.md",
+    "LICENSE"
+  ],
+  "@effect-relayer/signer-pkcs11": ["dist/index.js", "dist/index.d.ts", "README.md", "LICENSE"],
   "effect-relayer": [
     "dist/main.js",
     "dist/index.d.ts",
     "openapi.json",
     "relayers.schema.json",
     "sbom.json",
-    "README.md",
-    "LICENSE"
-  ],
-  "@effect-relayer/client": [
-    "dist/client/index.js",
-    "dist/client/index.d.ts",
-    "dist/client/node/verifyWebhook.js",
-    "openapi.json",
     "README.md",
     "LICENSE"
   ]

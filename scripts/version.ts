@@ -1,4 +1,4 @@
-// Copies the version of package.json into the source, the client's package and the manifests. `npm version` runs it before it commits.
+// Copies the version of package.json into the source, the packages and the manifests. `npm version` runs it before it commits.
 import * as fs from "node:fs"
 import * as path from "node:path"
 
@@ -11,6 +11,10 @@ const replace = (name: string, pattern: RegExp, replacement: string) => {
 }
 
 replace("src/api/Version.ts", /version = ".*"/g, `version = ${JSON.stringify(version)}`)
-replace("packages/client/package.json", /"version": ".*"/g, `"version": ${JSON.stringify(version)}`)
+for (const name of ["client", "signer-pkcs11"]) {
+  replace(`packages/${name}/package.json`, /"version": ".*"/g, `"version": ${JSON.stringify(version)}`)
+}
+// The service calls the package by an interface that both have at one version only.
+replace("package.json", /("@effect-relayer\/signer-pkcs11": )".*"/g, `$1${JSON.stringify(version)}`)
 replace("deploy/kubernetes.yaml", /(effect-relayer):\d[\w.-]*(@sha256:\w+)?/g, `$1:${version}`)
 replace("deploy/effect-relayer.service", /effect-relayer-\d[\w.-]*\.tgz/g, `effect-relayer-${version}.tgz`)

@@ -1,4 +1,4 @@
-// Empty projects with the tarballs of this repository, which `npm run build` and `npm run build:client` have filled.
+// Empty projects with the tarballs of this repository, which the builds of `npm run test:packages` have filled.
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { existsSync } from "node:fs"

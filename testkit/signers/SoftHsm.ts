@@ -1,7 +1,7 @@
 // A token of SoftHSM with a key on each curve. Calls of the library can be made to fail, as a device makes them fail.
 import { secp256k1 } from "@noble/curves/secp256k1"
 import { Effect, Layer, Queue } from "effect"
-import { results } from "../../src/server/signers/backends/pkcs11/Cryptoki.ts"
+import { results } from "../../packages/signer-pkcs11/src/Cryptoki.ts"
 import * as Keys from "./Keys.ts"
 import * as Library from "./SoftHsmLibrary.ts"
 import { pin, token } from "./SoftHsmToken.ts"

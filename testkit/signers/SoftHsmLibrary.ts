@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
-import { attributes, flags } from "../../src/server/signers/backends/pkcs11/Cryptoki.ts"
-import type { Cryptoki, Handle } from "../../src/server/signers/backends/pkcs11/Cryptoki.ts"
+import { attributes, flags } from "../../packages/signer-pkcs11/src/Cryptoki.ts"
+import type { Cryptoki, Handle } from "../../packages/signer-pkcs11/src/Cryptoki.ts"
 import * as Keys from "./Keys.ts"
 
 /** The library: `TEST_SOFTHSM`. */

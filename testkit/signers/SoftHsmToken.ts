@@ -2,8 +2,8 @@
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import type { Curve } from "../../src/domain/signer/Signer.ts"
-import { attributes, flags } from "../../src/server/signers/backends/pkcs11/Cryptoki.ts"
-import type { Handle } from "../../src/server/signers/backends/pkcs11/Cryptoki.ts"
+import { attributes, flags } from "../../packages/signer-pkcs11/src/Cryptoki.ts"
+import type { Handle } from "../../packages/signer-pkcs11/src/Cryptoki.ts"
 import * as Library from "./SoftHsmLibrary.ts"
 
 export const pin = "1234"

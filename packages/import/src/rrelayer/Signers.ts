@@ -138,7 +138,7 @@ const pkcs11 = (source: Fields, input: Input): SignerOf => {
     (suffix) => `PKCS11_TOKEN_LABEL${suffix}`
   )
   input.secrets.need(label)
-  const message = `start the service with PKCS11_MODULES=${module}=${library}, and set ${label} to the label of the token${slot === undefined ? "" : ` in slot ${String(slot)}`}`
+  const message = `install @effect-relayer/signer-pkcs11 and pkcs11js, start the service with PKCS11_MODULES=${module}=${library}, and set ${label} to the label of the token${slot === undefined ? "" : ` in slot ${String(slot)}`}`
   input.report.add(source.at, "needs", message)
   return (relayer) => {
     const chain = keyChain(relayer)

@@ -4,7 +4,6 @@ import { SecureRandom } from "effect/crypto"
 import { Outbound } from "../../../outbound/Outbound.ts"
 import { KeyDerivation } from "../../../threads/KeyDerivation.ts"
 import * as Pkcs11 from "./pkcs11/Pkcs11.ts"
-import * as Pkcs11Modules from "./pkcs11/Pkcs11Modules.ts"
 import { noAzureEnvironment, SignerSettings } from "../SignerSettings.ts"
 import * as AwsKms from "./AwsKms.ts"
 import { makeAwsCall } from "./AwsKms.ts"
@@ -33,7 +32,7 @@ export class SignerBackends extends SignerKinds {
         local: LocalKey.local(keystoreOpener(yield* KeyDerivation)),
         vault: Vault.keyValue(vault),
         vault_transit: yield* Vault.transit(vault),
-        pkcs11: RemoteSigner.make(Pkcs11.make(Pkcs11Modules.make(settings.pkcs11Modules ?? new Map())), remote),
+        pkcs11: RemoteSigner.make(Pkcs11.make(settings.pkcs11Modules ?? new Map()), remote),
         aws_kms: RemoteSigner.make(AwsKms.make(yield* makeAwsCall()), remote),
         google_cloud_kms: RemoteSigner.make(yield* GoogleCloudKms.make(client), remote),
         azure_key_vault: RemoteSigner.make(yield* AzureKeyVault.make(client, azure), remote),

@@ -1,9 +1,8 @@
 // What a token is asked, and how often, with a library that only keeps a PIN.
 import { assert, describe, it } from "@effect/vitest"
-import { flags, results } from "../../../../src/server/signers/backends/pkcs11/Cryptoki.ts"
-import type { Cryptoki } from "../../../../src/server/signers/backends/pkcs11/Cryptoki.ts"
-import * as Pkcs11Pause from "../../../../src/server/signers/backends/pkcs11/Pkcs11Pause.ts"
-import * as Pkcs11Tokens from "../../../../src/server/signers/backends/pkcs11/Pkcs11Tokens.ts"
+import { flags, results } from "../../../../packages/signer-pkcs11/src/Cryptoki.ts"
+import type { Cryptoki } from "../../../../packages/signer-pkcs11/src/Cryptoki.ts"
+import * as Tokens from "../../../../packages/signer-pkcs11/src/Tokens.ts"
 
 const handle = Buffer.alloc(8)
 
@@ -46,9 +45,9 @@ const makeToken = () => {
     C_SignInit: () => undefined,
     C_SignAsync: () => Promise.resolve(Buffer.alloc(64))
   }
-  const { use } = Pkcs11Tokens.make(
+  const { use } = Tokens.make(
     library,
-    Pkcs11Pause.make(() => token.now)
+    Tokens.makePause(() => token.now)
   )
   const call = (pin: string, work = () => Promise.resolve("done")) =>
     use({ token_label: "relayer", token_serial: "0001" }, { pin, isNew: true }, work).catch((error: Error) =>

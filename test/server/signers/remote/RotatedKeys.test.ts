@@ -4,10 +4,10 @@ import { Effect, Layer, Redacted, Schema } from "effect"
 import * as crypto from "node:crypto"
 import { CreateSigner } from "../../../../src/domain/signer/CreateSigner.ts"
 import { SignerId } from "../../../../src/domain/signer/Signer.ts"
-import { attributes } from "../../../../src/server/signers/backends/pkcs11/Cryptoki.ts"
-import type { Cryptoki } from "../../../../src/server/signers/backends/pkcs11/Cryptoki.ts"
+import { attributes } from "../../../../packages/signer-pkcs11/src/Cryptoki.ts"
+import type { Cryptoki } from "../../../../packages/signer-pkcs11/src/Cryptoki.ts"
+import * as Library from "../../../../packages/signer-pkcs11/src/Library.ts"
 import * as Pkcs11 from "../../../../src/server/signers/backends/pkcs11/Pkcs11.ts"
-import { ofError } from "../../../../src/server/signers/backends/pkcs11/Pkcs11Failures.ts"
 import { ChainAccess } from "../../../../src/server/chains/RpcNodes.ts"
 import * as Services from "../../../../src/server/Services.ts"
 import { addressesOf } from "../../../../src/server/signers/SignerKeys.ts"
@@ -167,9 +167,9 @@ const makeToken = (entries: Array<Entry>) => {
   const library: Cryptoki = {
     load: () => undefined,
     C_Initialize: () => undefined,
-    C_GetSlotList: () => [],
-    C_GetTokenInfo: () => assert.fail("the test opens no token"),
-    C_OpenSession: () => assert.fail("the test opens no session"),
+    C_GetSlotList: () => [Buffer.alloc(8)],
+    C_GetTokenInfo: () => ({ label: "relayer", serialNumber: "0001", flags: 0 }),
+    C_OpenSession: () => Buffer.alloc(8),
     C_CloseSession: () => undefined,
     C_Login: () => undefined,
     C_FindObjectsInit: (_, template) => {
@@ -203,16 +203,11 @@ const makeToken = (entries: Array<Entry>) => {
 
 const pin = Redacted.make("1234")
 
-/** The signer type with one token. */
+/** The signer type with one token. Each call has a session of its own, which looks for its key. */
 const kindOf = Effect.fnUntraced(function* (entries: Array<Entry>) {
-  const library = makeToken(entries)
-  const provider = Pkcs11.make({
-    has: () => true,
-    use: (_, { token_label }, __, call) => {
-      const session = { handle: Buffer.alloc(8), serial: "0001", token: token_label, keys: new Map<string, Buffer>() }
-      return Effect.tryPromise({ try: async () => call(session, library), catch: ofError })
-    }
-  })
+  const provider = Pkcs11.make(new Map([["hsm", "/hsm.so"]]), () =>
+    Promise.resolve({ load: () => Promise.resolve({ open: () => Library.make(makeToken(entries)) }) })
+  )
   return RemoteSigner.make(provider, { calls: yield* makeRemoteCalls, settings: {} })
 })
 

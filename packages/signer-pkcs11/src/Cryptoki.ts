@@ -1,4 +1,4 @@
-// The parts of the package pkcs11js, and the numbers of PKCS#11 3.0, that signers need.
+// PKCS#11 3.0 as the package pkcs11js has it: the parts and the numbers that signers need, and what a result means for a signer.
 
 /** The handle of a slot, a session or an object. */
 export type Handle = Buffer
@@ -36,10 +36,6 @@ export interface Cryptoki {
   C_SignInit(session: Handle, mechanism: { readonly mechanism: number }, key: Handle): void
   /** Runs in a thread of libuv, so that a slow device does not stop the service. */
   C_SignAsync(session: Handle, message: Buffer, signature: Buffer): Promise<Buffer>
-}
-
-export interface Package {
-  readonly PKCS11: new () => Cryptoki
 }
 
 export const flags = {
@@ -92,3 +88,67 @@ export const results = {
   userPinNotInitialized: 0x102,
   alreadyInitialized: 0x191
 } as const
+
+/** Why a token does not do what it is asked for. */
+export type Reason =
+  | "unreachable"
+  /** The library does not answer as the standard requires. */
+  | "unexpected"
+  /** The token refuses the PIN. */
+  | "login"
+  /** The token has no free session. */
+  | "throttled"
+  /** The token does not let the key sign. */
+  | "refused"
+  /** The module has no such token. */
+  | "not_found"
+  /** The token has no usable key with this name. */
+  | "bad_key"
+  /** The key is on no curve that signers use. */
+  | "curve"
+
+/** `detail` says more than the reason does. It contains no text of the library. */
+export class TokenFailure extends Error {
+  override readonly name = "TokenFailure"
+  readonly reason: Reason
+  readonly detail: string | undefined
+
+  constructor(reason: Reason, detail?: string) {
+    super(detail ?? reason)
+    this.reason = reason
+    this.detail = detail
+  }
+}
+
+const reasons = new Map<number, Reason>([
+  [results.generalError, "unreachable"],
+  [results.functionFailed, "unreachable"],
+  [results.deviceError, "unreachable"],
+  [results.deviceMemory, "unreachable"],
+  [results.deviceRemoved, "unreachable"],
+  [results.tokenNotPresent, "unreachable"],
+  [results.sessionClosed, "unreachable"],
+  [results.sessionHandleInvalid, "unreachable"],
+  [results.notLoggedIn, "unreachable"],
+  [results.objectHandleInvalid, "unreachable"],
+  [results.keyHandleInvalid, "unreachable"],
+  [results.operationActive, "unreachable"],
+  [results.sessionCount, "throttled"],
+  [results.pinIncorrect, "login"],
+  [results.pinInvalid, "login"],
+  [results.pinLength, "login"],
+  [results.pinExpired, "login"],
+  [results.pinLocked, "login"],
+  [results.userPinNotInitialized, "login"],
+  [results.keyFunctionNotPermitted, "refused"],
+  [results.keyTypeInconsistent, "bad_key"],
+  [results.mechanismInvalid, "bad_key"]
+])
+
+/** The result code of the library in an error. Undefined if the error is not from the library. */
+export const codeOf = (error: unknown): number | undefined =>
+  error instanceof Object && "code" in error && typeof error.code === "number" ? error.code : undefined
+
+/** `error` is what the library or the code around it threw. Its text is discarded. */
+export const ofError = (error: unknown): TokenFailure =>
+  error instanceof TokenFailure ? error : new TokenFailure(reasons.get(codeOf(error) ?? -1) ?? "unexpected")
