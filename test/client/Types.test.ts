@@ -1,8 +1,10 @@
-// The types of the clients, which are written from the schemas at run time, are those that TypeScript derives from the schemas.
+// The types of the clients, which a script writes from the schemas, are those that TypeScript derives from the schemas, and those of the client
+// with promises are those of the typed client, mapped.
 import { assert, describe, it } from "@effect/vitest"
 import type { HttpApi, HttpApiClient, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import type { Api } from "../../src/api/Api.ts"
 import type { ApiClient, Client, WebhookPayload as Webhook } from "../../src/client/ApiClient.ts"
+import type { Method } from "../../src/client/Method.ts"
 import type { createClient } from "../../src/client/promise/createClient.ts"
 import type {
   CallOptions,
@@ -12,6 +14,7 @@ import type {
   Plain,
   Result
 } from "../../src/client/promise/createClient.ts"
+import type { Method as PromiseMethod } from "../../src/client/promise/Method.ts"
 import type { WebhookPayload } from "../../src/api/WebhooksApi.ts"
 
 type Part<Name extends string, T> = [T] extends [never]
@@ -46,6 +49,18 @@ type DerivedPromise = {
   readonly [Group in Groups as HttpApiGroup.Identifier<Group>]: Methods<Group, HttpApiGroup.Identifier<Group>>
 }
 
+type OptionalParts<R> = { readonly [Name in keyof R as {} extends R[Name] ? Name : never]?: PlainInput<R[Name]> }
+type RequiredParts<R> = { readonly [Name in keyof R as {} extends R[Name] ? never : Name]: PlainInput<R[Name]> }
+
+type MappedMethods<Id extends string, Group> = {
+  readonly [Name in keyof Group & string]: Group[Name] extends Method<Id, Name, infer Request, infer Success>
+    ? PromiseMethod<Id, Name, OptionalParts<Request> & RequiredParts<Request>, Plain<Success>>
+    : never
+}
+
+/** The typed client as programs without Effect see it. The script writes both. */
+type Mapped = { readonly [Id in keyof Client]: MappedMethods<Id, Client[Id]> }
+
 type DerivedWebhook = (typeof WebhookPayload)["Type"]
 
 describe("the types of the clients", () => {
@@ -56,11 +71,13 @@ describe("the types of the clients", () => {
       (client: Derived): Client => client,
       (client: PromiseClient): DerivedPromise => client,
       (client: DerivedPromise): PromiseClient => client,
+      (client: PromiseClient): Mapped => client,
+      (client: Mapped): PromiseClient => client,
       (webhook: Webhook): DerivedWebhook => webhook,
       (webhook: DerivedWebhook): Webhook => webhook,
       (client: ApiClient["Service"]): Client => client,
       (client: ReturnType<typeof createClient>): PromiseClient => client
     ]
-    assert.lengthOf(same, 8)
+    assert.lengthOf(same, 10)
   })
 })

@@ -2,6 +2,8 @@
 import { DateTime, Redacted } from "effect"
 import type { Brand } from "effect"
 
+// Both types ask for texts before objects: for TypeScript, a text with known values and any others, such as a code, is an object as well.
+
 type Items<T> = { readonly [K in keyof T]: Plain<T[K]> }
 
 /** What a response contains. Amounts are `bigint`. */
@@ -13,9 +15,11 @@ export type Plain<T> = unknown extends T
       ? A
       : T extends Brand.Brand<string>
         ? Brand.Brand.Unbranded<T>
-        : T extends object
-          ? Items<T>
-          : T
+        : T extends string
+          ? T
+          : T extends object
+            ? Items<T>
+            : T
 
 type PlainInputs<T> = { readonly [K in keyof T]: PlainInput<T[K]> }
 
@@ -28,11 +32,13 @@ export type PlainInput<T> = unknown extends T
       ? A
       : T extends Brand.Brand<string>
         ? Brand.Brand.Unbranded<T>
-        : T extends bigint
-          ? bigint | number | string
-          : T extends object
-            ? PlainInputs<T>
-            : T
+        : T extends string
+          ? T
+          : T extends bigint
+            ? bigint | number | string
+            : T extends object
+              ? PlainInputs<T>
+              : T
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
 
