@@ -212,8 +212,6 @@ export default {
     // Only this file of `server/` names all network types.
     restrict("src/server/Services.ts", anyHost),
     ...floors.flatMap((names, floor) => names.flatMap((name) => feature(name, floor))),
-    // `npm run openapi` writes these files.
-    { files: ["src/client/Client.ts", "src/client/promise/Client.ts"], rules: { "max-lines": "off" } },
     // All texts of the console are in one file, so that they can be translated.
     { files: ["web/src/words.ts"], rules: { "max-lines": "off" } },
     // Programs of users print what they find.

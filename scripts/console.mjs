@@ -1,4 +1,4 @@
-// Builds the console into dist/console. A failed build is one line, because the service works without its console; with `--or-fail` it is an error.
+// Builds the console into dist/console. `npm ci` and `npm start` print one line if that fails, because the service works without its console.
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
@@ -9,7 +9,7 @@ const buildOrFail = async () => {
   await build(target)
 }
 
-const buildOrSayWhy = () =>
+export const buildOrSayWhy = () =>
   buildOrFail().catch((error) => {
     const [reason] = String(error).split("\n")
     process.stderr.write(
@@ -22,6 +22,4 @@ export const buildIfMissing = async () => {
   if (!existsSync(new URL("../dist/console/index.html", import.meta.url))) await buildOrSayWhy()
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await (process.argv.includes("--or-fail") ? buildOrFail() : buildOrSayWhy())
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildOrFail()

@@ -6,6 +6,8 @@ const [, neededMajor, neededMinor] = /(\d+)\.(\d+)/.exec(engines.node).map(Numbe
 const [major, minor] = process.versions.node.split(".").map(Number)
 
 if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) {
+  const { writeClients } = await import("./prepare.mjs")
+  await writeClients()
   const console = await import("./console.mjs")
   await console.buildIfMissing()
   await import("../src/main.ts")

@@ -1,6 +1,7 @@
 // Forms that the build derives from openapi.json: every schema is covered, secrets are secret, and values keep their meaning.
 import { assert, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
+import * as Types from "../../scripts/client/Types.ts"
 import { formNames, formOf, formsOf, secretNames } from "../../scripts/console/Forms.ts"
 import type { OpenApiDocument } from "../../scripts/console/Forms.ts"
 import { smallestUnits } from "../../web/src/data/Amounts.ts"
@@ -27,7 +28,7 @@ describe("forms", () => {
   })
 
   it("hide every field that the client types as redacted", () => {
-    const client = fs.readFileSync(new URL("src/client/Client.ts", root), "utf8")
+    const client = Types.ofClient()
     for (const name of formNames.filter((name) => /Signer|Notification/.test(name))) {
       const start = client.indexOf(`export interface ${name} `)
       const type = client.slice(start, client.indexOf("\n}\n", start))
