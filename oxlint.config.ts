@@ -43,25 +43,32 @@ const noNetwork = (...types: ReadonlyArray<string>): Restriction => ({
     "What is not in the folder of a network type is for all of them, and what is in such a folder is for no other network type."
 })
 
-const domainAlone = (outside: string): Restriction => ({
-  regex: `^(node:|@|viem|redis|effect/|${outside})`,
-  message: "domain/ imports effect and itself, nothing else."
-})
+const domainAlone: Restriction = {
+  regex:
+    "^(node:|@|viem|redis|effect/|(\\.\\./)+(api|server|sql|outbound|threads|process|cli|client|main|packages)[/.])",
+  message: "domain/ and the rules of networks import effect and each other, nothing else."
+}
 
-/** Only `domain/index.ts` names the network types. */
+const onlyRules: Restriction = {
+  regex: "^\\.\\./(chain|lane|requests)/|networks/\\w+/(chain|lane|requests)/",
+  message: "domain/ and the rules of networks are pure."
+}
+
+/** The rules of networks are pure, as the domain is. Only `domain/index.ts` names the network types. */
 const domain: ReadonlyArray<Override> = [
-  restrict("src/domain/index.ts", domainAlone("\\.\\./")),
-  restrict("src/domain/*/*.ts", domainAlone("\\.\\./\\.\\./"), noNetwork(...networkTypes)),
-  restrict("src/domain/*/*/**", domainAlone("(\\.\\./){3}"), noNetwork(...networkTypes)),
+  restrict("src/domain/index.ts", domainAlone, onlyRules),
+  restrict("src/domain/*/**", domainAlone, noNetwork(...networkTypes)),
+  restrict("src/networks/core/**", domainAlone, noNetwork(...networkTypes)),
   ...networkTypes.map((type) =>
-    restrict(`src/domain/*/${type}/**`, domainAlone("(\\.\\./){3}"), noNetwork(...otherTypes(type)))
+    restrict(`src/networks/${type}/rules/**`, domainAlone, onlyRules, noNetwork(...otherTypes(type)))
   )
 ]
 
 const bundled: Restriction = {
   regex:
-    "^(node:|@|viem|redis|effect/([a-gi-z]|http-[b-z])|\\.\\./(server|sql|outbound|threads|process|cli|client|main)|(\\.\\./)+packages)",
-  message: "api/ and client/ import effect, effect/http, effect/http-api, domain/ and api/: a client may bundle them."
+    "^(node:|@|viem|redis|effect/([a-gi-z]|http-[b-z])|\\.\\./(server|sql|outbound|threads|process|cli|client|main|packages))|networks/\\w+/(chain|lane|requests)/",
+  message:
+    "api/ and client/ import effect, effect/http, effect/http-api, domain/, rules of networks and api/: a client may bundle them."
 }
 
 const rings: ReadonlyArray<Override> = [
@@ -77,7 +84,7 @@ const rings: ReadonlyArray<Override> = [
   }),
   restrict("src/sql/**", {
     group: [
-      ...folders("domain", "api", "server", "client", "outbound", "threads", "process", "cli", "packages"),
+      ...folders("domain", "networks", "api", "server", "client", "outbound", "threads", "process", "cli", "packages"),
       "effect/http",
       "effect/http-api",
       "@effect/platform-node"
@@ -85,11 +92,35 @@ const rings: ReadonlyArray<Override> = [
     message: "sql/ knows the database and nothing of the features."
   }),
   restrict("src/outbound/**", {
-    group: folders("domain", "api", "server", "client", "sql", "threads", "process", "cli", "main", "packages"),
+    group: folders(
+      "domain",
+      "networks",
+      "api",
+      "server",
+      "client",
+      "sql",
+      "threads",
+      "process",
+      "cli",
+      "main",
+      "packages"
+    ),
     message: "outbound/ knows addresses and HTTP, and nothing of the features."
   }),
   restrict("src/threads/**", {
-    group: folders("domain", "api", "server", "client", "sql", "outbound", "process", "cli", "main", "packages"),
+    group: folders(
+      "domain",
+      "networks",
+      "api",
+      "server",
+      "client",
+      "sql",
+      "outbound",
+      "process",
+      "cli",
+      "main",
+      "packages"
+    ),
     message: "threads/ computes, and knows nothing of the features."
   }),
   restrict("src/process/**", {
@@ -118,7 +149,7 @@ const signers = restrict("packages/signer-pkcs11/src/**", {
 const consoleOnly = (message: string, ...foreign: ReadonlyArray<string>): Restriction => ({
   regex: [
     "^(node:|@|viem)",
-    "/src/(server|sql|outbound|threads|process|cli|main|index)([/.]|$)",
+    "/src/(server|sql|outbound|threads|process|cli|main|index|networks/\\w+/(chain|lane|requests))([/.]|$)",
     "^(\\.\\./)+(bench|faults|node_modules|scripts|test|testkit|tools)/",
     ...foreign
   ].join("|"),
@@ -150,26 +181,46 @@ const noRepository: Restriction = {
   message: "A handler calls its service, not the repository."
 }
 
+/** Files of a feature. The folder `src/networks/` of rooms has the name of a feature, and no file of its own. */
+const filesOf = (name: string): string => (name === "networks" ? "networks/\\w+\\.ts" : `${name}/`)
+
 const below = (floor: number): Restriction => ({
-  regex: `^(\\.\\./)+(${floors.slice(floor).flat().join("|")})/`,
+  regex: `^(\\.\\./)+(server/)?(${floors.slice(floor).flat().map(filesOf).join("|")})`,
   message: "A feature imports only from lower floors: oxlint.config.ts lists them."
 })
 
-/**
- * A later entry for the same file replaces an earlier one, so that each entry lists all restrictions. A folder of a network
- * type may be at any depth.
- */
-const feature = (name: string, floor: number): ReadonlyArray<Override> =>
-  [
-    { files: `src/server/${name}`, types: networkTypes },
-    ...networkTypes.map((type) => ({ files: `src/server/${name}/**/${type}`, types: otherTypes(type) }))
-  ].flatMap(({ files, types }) => {
-    const common = [anyHost, below(floor), noNetwork(...types)]
-    return [
-      restrict(`${files}/**`, ...common, foreignRepository(name)),
-      restrict(`${files}/**/*Http.ts`, ...common, noRepository)
-    ]
-  })
+/** A later entry for the same file replaces an earlier one, so that each entry lists all restrictions. */
+const feature = (name: string, floor: number): ReadonlyArray<Override> => {
+  const common = [anyHost, below(floor), noNetwork(...networkTypes)]
+  return [
+    restrict(`src/server/${name}/**`, ...common, foreignRepository(name)),
+    restrict(`src/server/${name}/**/*Http.ts`, ...common, noRepository)
+  ]
+}
+
+const floorOf = (name: string): number => floors.findIndex((names) => names.includes(name))
+
+const noRepositoryOfServer: Restriction = {
+  regex: "server/.*Repo\\.ts$",
+  message: "A network calls the service of a feature, not its repository."
+}
+
+const notAbove = (...parts: ReadonlyArray<string>): Restriction => ({
+  regex: `^\\.\\./(${parts.join("|")})/`,
+  message:
+    "In the room of a network, requests import lane, chain and rules, lane imports chain and rules, and chain imports rules."
+})
+
+/** The room of a network type. Each part imports the feature that it is a part of, and lower floors. */
+const room = (type: string): ReadonlyArray<Override> => {
+  const common = [anyHost, noNetwork(...otherTypes(type)), noRepositoryOfServer]
+  return [
+    restrict(`src/networks/${type}/chain/**`, ...common, below(floorOf("chains") + 1), notAbove("lane", "requests")),
+    restrict(`src/networks/${type}/lane/**`, ...common, below(floorOf("lanes") + 1), notAbove("requests")),
+    restrict(`src/networks/${type}/requests/**`, ...common, below(floorOf("transactions") + 1)),
+    restrict(`src/networks/${type}/requests/*Http.ts`, ...common, below(floorOf("transactions") + 1), noRepository)
+  ]
+}
 
 const unplaced = readdirSync("src/server", { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !floors.flat().includes(entry.name))
@@ -212,6 +263,7 @@ export default {
     // Only this file of `server/` names all network types.
     restrict("src/server/Services.ts", anyHost),
     ...floors.flatMap((names, floor) => names.flatMap((name) => feature(name, floor))),
+    ...networkTypes.flatMap(room),
     // All texts of the console are in one file, so that they can be translated.
     { files: ["web/src/words.ts"], rules: { "max-lines": "off" } },
     // Programs of users print what they find.

@@ -1,10 +1,10 @@
 // The script of solana validators. Its oracle is what the validator says about the receivers, never what the service says.
 import { Clock, Console, DateTime, Effect, Schedule } from "effect"
-import { memoProgram, systemProgram } from "../src/domain/transaction/solana/Programs.ts"
-import { encodeBase58 } from "../src/domain/transaction/solana/Wire.ts"
 import { randomBytes } from "node:crypto"
 import * as Conformance from "../testkit/solana/Conformance.ts"
-import type { MessageConfig } from "../src/domain/transaction/solana/Message.ts"
+import type { MessageConfig } from "../src/networks/solana/rules/Message.ts"
+import { memoProgram, systemProgram } from "../src/networks/solana/rules/Programs.ts"
+import { encodeBase58 } from "../src/networks/solana/rules/Wire.ts"
 import * as EvmProxy from "../testkit/EvmProxy.ts"
 import * as Keys from "../testkit/solana/Keys.ts"
 import type { Started } from "./Nodes.ts"

@@ -56,17 +56,15 @@ export const minutesOf = (names: Iterable<Step>): number => [...names].reduce((s
 
 /** The paths of money. A change below one of them runs the long steps beside it. */
 export const paths: ReadonlyMap<string, ReadonlyArray<Step>> = new Map<string, ReadonlyArray<Step>>([
+  ["src/networks/", ["explorers", "faults"]],
+  ["src/networks/solana/", ["svm"]],
   ["packages/signer-pkcs11/", ["pkcs11"]],
-  ["src/domain/transaction/", ["explorers", "faults"]],
-  ["src/domain/transaction/solana/", ["svm"]],
   ["src/domain/signer/", ["pkcs11", "ministack"]],
   ["src/server/chains/", ["explorers", "faults"]],
-  ["src/server/chains/solana/", ["svm"]],
   ["src/server/lanes/", ["explorers", "faults"]],
   ["src/server/ledger/", ["explorers", "faults"]],
   ["src/server/signers/", ["pkcs11", "ministack", "faults"]],
   ["src/server/transactions/", ["explorers", "faults"]],
-  ["src/server/transactions/solana/", ["svm"]],
   ["src/sql/", ["faults"]]
 ])
 

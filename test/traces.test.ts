@@ -12,7 +12,7 @@ const labels = [
 ]
 
 /** A label stands at the start of the title of a group of tests. */
-const found = globSync("test/{domain/transaction/evm,server/lanes,server/ledger}/*.test.ts").flatMap((file) =>
+const found = globSync("test/{networks/evm/*,server/lanes,server/ledger}/*.test.ts").flatMap((file) =>
   [...readFileSync(file, "utf8").matchAll(/\("([ABC]\d+)\b/g)].map(([, label = ""]) => label)
 )
 

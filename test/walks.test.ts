@@ -17,8 +17,8 @@ import * as Prepared from "../testkit/Prepared.ts"
 import * as Receiver from "../testkit/Receiver.ts"
 import * as Stellar from "../testkit/stellar/Relayers.ts"
 import * as TestApi from "../testkit/TestApi.ts"
-import { sol, transfer } from "./server/lanes/solana/World.ts"
-import * as Solana from "./server/transactions/solana/Relayers.ts"
+import { sol, transfer } from "./networks/solana/lane/World.ts"
+import * as Solana from "./networks/solana/requests/Relayers.ts"
 
 const sources = `${path.resolve("src")}${path.sep}`
 

@@ -12,7 +12,7 @@ export const longest: ReadonlyArray<string> = [
   "test/process/Readme.test.ts",
   "test/process/Watch.test.ts",
   "test/process/SendingInstances.test.ts",
-  "test/server/transactions/solana/Attacks.test.ts",
+  "test/networks/solana/requests/Attacks.test.ts",
   "test/server/lanes/Toy.test.ts",
   "test/server/lanes/Crashes.test.ts",
   "test/walks.test.ts",

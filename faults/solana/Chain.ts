@@ -3,7 +3,7 @@ import { Array, Effect, Schedule } from "effect"
 import { createHash } from "node:crypto"
 import * as Bank from "../../testkit/solana/Bank.ts"
 import * as Cluster from "../../testkit/solana/Cluster.ts"
-import type { WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
+import type { WireTransaction } from "../../src/networks/solana/rules/Message.ts"
 import * as Serving from "../../testkit/solana/Serving.ts"
 
 /** Milliseconds between two blocks, unless a case has others: a blockhash lives for 22 seconds instead of 60. */

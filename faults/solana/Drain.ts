@@ -1,6 +1,6 @@
 // A hostile client posts attacks on the fee payer of solana beside honest load. The relayers lose what that costs, and nothing else.
 import { Effect } from "effect"
-import { feeOf, systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { feeOf, systemProgram } from "../../src/networks/solana/rules/Programs.ts"
 import * as Bank from "../../testkit/solana/Bank.ts"
 import * as Machine from "../../testkit/solana/Machine.ts"
 import * as RawAttacks from "../../testkit/solana/RawAttacks.ts"

@@ -1,9 +1,9 @@
 // The effects that cases about solana count: memos with a number, and transfers of amounts that no two requests share.
-import type { Message } from "../../src/domain/transaction/solana/Message.ts"
-import { memoProgram, systemProgram, u64At } from "../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
-import * as Wire from "../../src/domain/transaction/solana/Wire.ts"
-import { encodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
+import type { Message } from "../../src/networks/solana/rules/Message.ts"
+import { memoProgram, systemProgram, u64At } from "../../src/networks/solana/rules/Programs.ts"
+import { base64Of } from "../../src/networks/solana/rules/SolanaExchanges.ts"
+import * as Wire from "../../src/networks/solana/rules/Wire.ts"
+import { encodeBase58 } from "../../src/networks/solana/rules/Wire.ts"
 import type { Cluster } from "../../testkit/solana/Cluster.ts"
 import * as Keys from "../../testkit/signers/Keys.ts"
 

@@ -1,4 +1,4 @@
-// Builds packages/client from src/domain, src/api and src/client: one file per module, because tsc writes the types that way.
+// Builds packages/client from src/domain, src/api, src/client and the rules of src/networks: one file per module, because tsc writes the types that way.
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { rolldown } from "rolldown"
@@ -20,7 +20,7 @@ const bundle = await rolldown({
   plugins: [
     {
       name: "undocumented",
-      transform: (code, id) => (/\/src\/(api|domain)\//.test(id) ? undocumented(code) : null)
+      transform: (code, id) => (/\/src\/(api|domain|networks)\//.test(id) ? undocumented(code) : null)
     }
   ]
 })

@@ -9,7 +9,7 @@ const home = path.resolve(import.meta.dirname, "../..")
 export const files = ["src/client/Client.ts", "src/client/promise/Client.ts"] as const
 
 /** The contract, its schemas, what prints them, and the version of Effect, which says what a schema is. */
-const inputs = ["package-lock.json", "scripts/client", "src/api", "src/domain"]
+const inputs = ["package-lock.json", "scripts/client", "src/api", "src/domain", "src/networks"]
 
 type Texts = Readonly<Record<(typeof files)[number], string>>
 

@@ -34,7 +34,7 @@ const bundled = async (file: string, format: "es" | "iife") => {
       },
       {
         name: "undocumented",
-        transform: (code, id) => (/\/src\/(api|domain)\//.test(id) ? undocumented(code) : null)
+        transform: (code, id) => (/\/src\/(api|domain|networks)\//.test(id) ? undocumented(code) : null)
       }
     ]
   })

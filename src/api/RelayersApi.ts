@@ -13,7 +13,7 @@ import {
   RelayerStatus,
   UpdateRelayer
 } from "../domain/relayer/Relayer.ts"
-import { Rehearsal, RehearsePolicy } from "../domain/transaction/evm/Hindsight.ts"
+import { Rehearsal, RehearsePolicy } from "../networks/evm/rules/Hindsight.ts"
 import { ifMatch, linked, RequiredScope, versioned } from "./Endpoint.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"

@@ -8,17 +8,17 @@ import {
   SequenceParam,
   TransactionExplanation,
   TransactionQuery
-} from "../domain/transaction/TransactionRequests.ts"
-import { TransactionId } from "../domain/transaction/TransactionValues.ts"
-import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
+} from "../networks/core/TransactionRequests.ts"
+import { TransactionId } from "../networks/core/TransactionValues.ts"
+import { OtherTransaction } from "../networks/core/UnknownNetwork.ts"
 import {
   EvmTransaction,
   ReplaceEvmTransaction,
   SendEvmBatch,
   SendEvmTransaction,
   Simulation
-} from "../domain/transaction/evm/EvmSchemas.ts"
-import { TransactionFees } from "../domain/transaction/evm/Hindsight.ts"
+} from "../networks/evm/rules/EvmSchemas.ts"
+import { TransactionFees } from "../networks/evm/rules/Hindsight.ts"
 import {
   BuildSolanaTransaction,
   BuiltSolanaTransaction,
@@ -29,7 +29,7 @@ import {
   SolanaQuote,
   SolanaSimulation,
   SolanaTransactionResponse
-} from "../domain/transaction/solana/SolanaExchanges.ts"
+} from "../networks/solana/rules/SolanaExchanges.ts"
 import {
   BuildStellarTransaction,
   BuiltStellarTransaction,
@@ -38,8 +38,8 @@ import {
   SendStellarBatch,
   SendStellarTransaction,
   StellarQuote
-} from "../domain/transaction/stellar/StellarRequests.ts"
-import { StellarSimulation, StellarTransactionResponse } from "../domain/transaction/stellar/StellarResponses.ts"
+} from "../networks/stellar/rules/StellarRequests.ts"
+import { StellarSimulation, StellarTransactionResponse } from "../networks/stellar/rules/StellarResponses.ts"
 import { linked, RequiredScope } from "./Endpoint.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"

@@ -7,9 +7,9 @@ import {
   NotificationInUse,
   NotificationNotFound
 } from "../../src/domain/notification/Notification.ts"
-import { TransactionConflict } from "../../src/domain/transaction/Rules.ts"
-import { RelayerPaused, TransactionLimitExceeded } from "../../src/domain/transaction/TransactionLimits.ts"
-import { TransactionNotFound } from "../../src/domain/transaction/TransactionValues.ts"
+import { TransactionConflict } from "../../src/networks/core/Rules.ts"
+import { RelayerPaused, TransactionLimitExceeded } from "../../src/networks/core/TransactionLimits.ts"
+import { TransactionNotFound } from "../../src/networks/core/TransactionValues.ts"
 import * as Errors from "../../src/api/Errors.ts"
 import { ApiKeyIdTaken, ApiKeyNotFound, TooManyApiKeys } from "../../src/domain/access/ApiKey.ts"
 import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"

@@ -4,7 +4,7 @@ import { DateTime, Schema } from "effect"
 import * as Webhook from "../../src/domain/notification/Webhook.ts"
 import { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import { resources } from "../../src/domain/access/Resources.ts"
-import { EvmTransaction } from "../../src/domain/transaction/evm/EvmSchemas.ts"
+import { EvmTransaction } from "../../src/networks/evm/rules/EvmSchemas.ts"
 import * as Documented from "../../testkit/Documented.ts"
 
 const origin = { id: "0191e9a0-7b1c-7000-8000-5e0c3f9b2d11", at: DateTime.makeUnsafe("2026-01-02T03:04:05.678Z") }

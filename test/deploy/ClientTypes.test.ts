@@ -50,7 +50,8 @@ const place = (root: string, names: ReadonlyArray<string>) => {
 /** A folder with what the types are derived from, and a function that writes what is older there and says how often types were derived. */
 const smallClone = Effect.gen(function* () {
   const root = yield* folder
-  place(root, ["package-lock.json", "scripts/client/Types.ts", "src/api/document/Page.ts", "src/domain/Relayer.ts"])
+  const derivedFrom = ["src/api/document/Page.ts", "src/domain/Relayer.ts", "src/networks/core/Cause.ts"]
+  place(root, ["package-lock.json", "scripts/client/Types.ts", ...derivedFrom])
   fs.mkdirSync(path.join(root, "src/client/promise"), { recursive: true })
   let derivations = 0
   const texts = () => Promise.resolve({ [typed]: `typed ${++derivations}\n`, [promise]: `promise ${derivations}\n` })

@@ -24,7 +24,7 @@ describe("the long steps of a change", () => {
   })
 
   it("are those of each path of money that changed, in their order", () => {
-    const choice = Depth.choose(change("src/server/signers/A.ts", "src/server/chains/solana/B.ts"))
+    const choice = Depth.choose(change("src/server/signers/A.ts", "src/networks/solana/chain/B.ts"))
     assert.deepStrictEqual(stepsOf(choice), ["explorers", "svm", "pkcs11", "ministack", "faults"])
   })
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { parse } from "yaml"
-import { operatorCodes } from "../../src/domain/transaction/Cause.ts"
+import { operatorCodes } from "../../src/networks/core/Cause.ts"
 import { names } from "../../src/server/Metrics.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")

@@ -4,7 +4,7 @@ import { Result, Schema } from "effect"
 import { HealthStatus } from "../../src/domain/health/ListedHealth.ts"
 import { DeliveryState } from "../../src/domain/notification/Delivery.ts"
 import * as Violations from "../../src/domain/request/Violations.ts"
-import { Speed } from "../../src/domain/transaction/TransactionValues.ts"
+import { Speed } from "../../src/networks/core/TransactionValues.ts"
 
 describe("the error about an unknown value", () => {
   for (const schema of [HealthStatus, DeliveryState, Speed]) {

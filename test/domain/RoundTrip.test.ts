@@ -13,7 +13,7 @@ import { property } from "../../testkit/Depth.ts"
 type Codec = Schema.Codec<unknown>
 
 const src = path.join(import.meta.dirname, "../../src")
-const files = fs.globSync(["domain/**/*.ts", "api/**/*.ts"], { cwd: src }).sort()
+const files = fs.globSync(["{api,domain}/**/*.ts", "networks/{core,*/rules}/*.ts"], { cwd: src }).sort()
 
 const schemas = new Map<string, Codec>()
 for (const file of files) {
@@ -34,7 +34,7 @@ const hasEscapedKey = (value: unknown): boolean =>
   Object.entries(value).some(([key, child]) => JSON.stringify(key).length > key.length + 2 || hasEscapedKey(child))
 
 /** Bodies never contain these as they are: `RpcError.data` is the answer of a node, and JSON-RPC answers have their own schema. */
-const neverBodies = new Set(["domain/transaction/NodeCall.ts RpcError"])
+const neverBodies = new Set(["networks/core/NodeCall.ts RpcError"])
 
 const roundTrips = (schema: Codec) => (value: unknown) => {
   if (hasEscapedKey(value)) return

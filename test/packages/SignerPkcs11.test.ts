@@ -1,4 +1,4 @@
-// The package of signers of PKCS#11 in an empty project: it compiles there, and runs on each Node.
+// The package of signers of PKCS#11 in an empty project: it compiles there, and runs on each Node. Programs run by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { compile, nodes, output, project, write } from "./Project.ts"

@@ -4,9 +4,9 @@ import { Effect } from "effect"
 import { ran } from "../../testkit/process/Commands.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
-import { memo } from "../server/lanes/solana/World.ts"
-import * as Paying from "../server/transactions/solana/Paying.ts"
-import { api, relayerAt } from "../server/transactions/solana/Relayers.ts"
+import { memo } from "../networks/solana/lane/World.ts"
+import * as Paying from "../networks/solana/requests/Paying.ts"
+import { api, relayerAt } from "../networks/solana/requests/Relayers.ts"
 
 const commands = Effect.fnUntraced(function* (policies: object = {}) {
   const relayer = yield* relayerAt(policies)

@@ -1,14 +1,14 @@
 // The virtual machine as the bank of a cluster: it executes as the bank without one does, and forks leave nothing in it.
 import { assert, describe, it } from "@effect/vitest"
-import type { MessageConfig } from "../../src/domain/transaction/solana/Message.ts"
-import { maxLoadedBytes } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
+import type { MessageConfig } from "../../src/networks/solana/rules/Message.ts"
 import {
   computeBudgetProgram,
   memoProgram,
   systemProgram,
   tokenProgram
-} from "../../src/domain/transaction/solana/Programs.ts"
-import type { BuiltInstruction } from "../../src/domain/transaction/solana/Wire.ts"
+} from "../../src/networks/solana/rules/Programs.ts"
+import { maxLoadedBytes } from "../../src/networks/solana/rules/SolanaNumbers.ts"
+import type { BuiltInstruction } from "../../src/networks/solana/rules/Wire.ts"
 import * as Bank from "../../testkit/solana/Bank.ts"
 import * as Cluster from "../../testkit/solana/Cluster.ts"
 import * as Machine from "../../testkit/solana/Machine.ts"

@@ -1,8 +1,8 @@
 // The codes of transactions that have a sentence on a network, for tests of the console.
-import { KnownCode } from "../../src/domain/transaction/Cause.ts"
-import type { Words } from "../../src/domain/transaction/Cause.ts"
-import { explain as explainSolana } from "../../src/domain/transaction/solana/SolanaWords.ts"
-import { explain as explainStellar } from "../../src/domain/transaction/stellar/StellarWords.ts"
+import { KnownCode } from "../../src/networks/core/Cause.ts"
+import type { Words } from "../../src/networks/core/Cause.ts"
+import { explain as explainSolana } from "../../src/networks/solana/rules/SolanaWords.ts"
+import { explain as explainStellar } from "../../src/networks/stellar/rules/StellarWords.ts"
 
 const explanations = { solana: explainSolana, stellar: explainStellar }
 

@@ -1,5 +1,5 @@
 // Accounts of a cluster, as a block has them.
-import { decodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
+import { decodeBase58 } from "../../src/networks/solana/rules/Wire.ts"
 
 export interface Account {
   readonly lamports: bigint

@@ -1,7 +1,7 @@
 // Instructions that take something from the relayer if they are signed without rules: the attacks of the design.
 import { address, bytesOf, derivations, other, relayer, u32, u64, user } from "./Messages.ts"
 import type { Given } from "./Messages.ts"
-import * as Programs from "../../src/domain/transaction/solana/Programs.ts"
+import * as Programs from "../../src/networks/solana/rules/Programs.ts"
 
 const tableProgram = "AddressLookupTab1e1111111111111111111111111"
 const loaderV4Program = "LoaderV411111111111111111111111111111111111"

@@ -1,7 +1,7 @@
 // What a cluster executes without a virtual machine: fees, transfers of the System program and of tokens, lookup tables, memos and the
 // compute budget. Every other program fails.
-import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
-import { rentMinimum } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
+import { tableOf } from "../../src/networks/solana/chain/SolanaAccounts.ts"
+import type { Message, WireTransaction } from "../../src/networks/solana/rules/Message.ts"
 import {
   computeBudgetProgram,
   instructionsOf,
@@ -11,11 +11,11 @@ import {
   systemProgram,
   u32At,
   u64At
-} from "../../src/domain/transaction/solana/Programs.ts"
-import type { Instruction } from "../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
-import { encodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
-import { tableOf } from "../../src/server/chains/solana/SolanaAccounts.ts"
+} from "../../src/networks/solana/rules/Programs.ts"
+import type { Instruction } from "../../src/networks/solana/rules/Programs.ts"
+import { base64Of } from "../../src/networks/solana/rules/SolanaExchanges.ts"
+import { rentMinimum } from "../../src/networks/solana/rules/SolanaNumbers.ts"
+import { encodeBase58 } from "../../src/networks/solana/rules/Wire.ts"
 import { lookupTable, tableProgram } from "./Accounts.ts"
 import type { Account, Accounts } from "./Accounts.ts"
 import { chargeOf } from "./Charge.ts"

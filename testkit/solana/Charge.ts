@@ -1,6 +1,6 @@
 // What a transaction pays on a cluster, as Agave 4.1 charges it. It shares nothing with the fee that the service computes, so that tests
 // compare two readings of the rules.
-import type { Message } from "../../src/domain/transaction/solana/Message.ts"
+import type { Message } from "../../src/networks/solana/rules/Message.ts"
 
 /** Lamports of each signature, of the transaction and of its precompiles. */
 const perSignature = 5000n

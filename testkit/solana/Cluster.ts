@@ -2,8 +2,9 @@
 // `Bank.run` executes them, or Agave's virtual machine (`Machine.ts`), which has no slots, forks, commitments or history of its own.
 import { createHash } from "node:crypto"
 import { Result } from "effect"
-import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
-import { systemProgram, tokenProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { derivations, isSignedBy } from "../../src/networks/solana/chain/SolanaAccounts.ts"
+import type { Message, WireTransaction } from "../../src/networks/solana/rules/Message.ts"
+import { systemProgram, tokenProgram } from "../../src/networks/solana/rules/Programs.ts"
 import {
   buildMessage,
   decodeBase58,
@@ -11,8 +12,7 @@ import {
   encodeBase58,
   messageBytes,
   transactionBytes
-} from "../../src/domain/transaction/solana/Wire.ts"
-import { derivations, isSignedBy } from "../../src/server/chains/solana/SolanaAccounts.ts"
+} from "../../src/networks/solana/rules/Wire.ts"
 import type { Account, Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
 import * as Keys from "./Keys.ts"

@@ -1,6 +1,6 @@
 // Keys that tests and scripts sign with.
 import { createPrivateKey, createPublicKey, sign } from "node:crypto"
-import { encodeBase58, keyBytes } from "../../src/domain/transaction/solana/Wire.ts"
+import { encodeBase58, keyBytes } from "../../src/networks/solana/rules/Wire.ts"
 
 /** The DER header of an ed25519 private key (RFC 8410). */
 const derHeader = Buffer.from("302e020100300506032b657004220420", "hex")

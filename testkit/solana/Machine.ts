@@ -1,7 +1,7 @@
 // Agave's virtual machine as the bank of a cluster. It keeps nothing from one transaction to the next: the accounts that a
 // transaction names are put into it before, and read after, so that forks, commitments and simulations need no copy of it.
-import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
-import { decodeBase58, encodeBase58, keyBytes, transactionBytes } from "../../src/domain/transaction/solana/Wire.ts"
+import { systemProgram } from "../../src/networks/solana/rules/Programs.ts"
+import { decodeBase58, encodeBase58, keyBytes, transactionBytes } from "../../src/networks/solana/rules/Wire.ts"
 import type { Account, Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
 import * as Svm from "./Svm.ts"

@@ -1,8 +1,8 @@
 // Messages as plain data for tests of the rules, compiled from instructions as clients do it.
 import { getAddressDecoder } from "@solana/addresses"
-import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
-import type { Form, Guarded, GuardTerms, ReadAccounts } from "../../src/domain/transaction/solana/Guard.ts"
-import type { AccountState, Derivations } from "../../src/domain/transaction/solana/Programs.ts"
+import type { Form, Guarded, GuardTerms, ReadAccounts } from "../../src/networks/solana/rules/Guard.ts"
+import type { Message, WireTransaction } from "../../src/networks/solana/rules/Message.ts"
+import type { AccountState, Derivations } from "../../src/networks/solana/rules/Programs.ts"
 
 const decoder = getAddressDecoder()
 

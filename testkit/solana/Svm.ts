@@ -2,8 +2,8 @@
 // cannot decode, so only bytes that the strict reader accepts are given to it.
 import { Predicate, Result } from "effect"
 import { createRequire } from "node:module"
-import type { Message } from "../../src/domain/transaction/solana/Message.ts"
-import { decodeTransaction } from "../../src/domain/transaction/solana/Wire.ts"
+import type { Message } from "../../src/networks/solana/rules/Message.ts"
+import { decodeTransaction } from "../../src/networks/solana/rules/Wire.ts"
 import * as Bank from "./Bank.ts"
 
 interface Meta {

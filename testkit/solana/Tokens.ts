@@ -1,8 +1,8 @@
 // Accounts of tokens, and the transfers of the two token programs, for a cluster without a virtual machine.
-import { token2022Program, tokenProgram, u64At } from "../../src/domain/transaction/solana/Programs.ts"
-import type { Instruction } from "../../src/domain/transaction/solana/Programs.ts"
-import { decodeBase58, encodeBase58, keyBytes } from "../../src/domain/transaction/solana/Wire.ts"
-import { tokenAccountRent } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
+import { token2022Program, tokenProgram, u64At } from "../../src/networks/solana/rules/Programs.ts"
+import type { Instruction } from "../../src/networks/solana/rules/Programs.ts"
+import { tokenAccountRent } from "../../src/networks/solana/rules/SolanaNumbers.ts"
+import { decodeBase58, encodeBase58, keyBytes } from "../../src/networks/solana/rules/Wire.ts"
 import type { Account, Accounts } from "./Accounts.ts"
 
 /** Errors of the token programs, by their numbers, and of the runtime. */

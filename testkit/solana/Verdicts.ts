@@ -1,8 +1,8 @@
 // What a bank of Agave 4.1 says about a transaction that it is sent or asked to simulate: `rpc.rs` of solana-rpc 4.1.2.
 import { Result } from "effect"
-import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
-import { bytesOf } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
-import { decodeTransaction, encodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
+import type { Message, WireTransaction } from "../../src/networks/solana/rules/Message.ts"
+import { bytesOf } from "../../src/networks/solana/rules/SolanaExchanges.ts"
+import { decodeTransaction, encodeBase58 } from "../../src/networks/solana/rules/Wire.ts"
 import { tableProgram } from "./Accounts.ts"
 import type { Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"

@@ -1,7 +1,7 @@
 // The chain of the toy network in memory, and what a lane does with it.
 import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
-import type { Lane, LaneAccount, Transaction } from "../../src/domain/transaction/Transaction.ts"
+import type { Lane, LaneAccount, Transaction } from "../../src/networks/core/Transaction.ts"
 import type { LaneChain, SendingNetwork } from "../../src/server/lanes/LaneNetwork.ts"
 import { toyRules } from "./Toy.ts"
 import type { Toy } from "./Toy.ts"

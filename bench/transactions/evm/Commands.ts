@@ -1,6 +1,6 @@
 // How soon a replacement and a cancel of a transaction that a node has reach the node, while nothing else happens.
 import { Effect, Schedule } from "effect"
-import type { AttemptKind } from "../../../src/domain/transaction/Transaction.ts"
+import type { AttemptKind } from "../../../src/networks/core/Transaction.ts"
 import * as Installation from "../../harness/Installation.ts"
 import * as Machine from "../../harness/Machine.ts"
 import { median } from "../../harness/Statistics.ts"

@@ -1,5 +1,5 @@
 // The goals on solana. Rates are ratios within one run.
-import { pollAfter, windowSize } from "../../../src/domain/transaction/solana/SolanaNumbers.ts"
+import { pollAfter, windowSize } from "../../../src/networks/solana/rules/SolanaNumbers.ts"
 import { judge } from "../../harness/Goals.ts"
 import type { Goal } from "../../harness/Goals.ts"
 import * as Goals from "../Goals.ts"

@@ -1,7 +1,7 @@
 // The transactions of the benchmark on solana: memos, of which no two are equal.
-import { computeBudgetProgram, memoProgram } from "../../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../../src/domain/transaction/solana/SolanaExchanges.ts"
-import * as Wire from "../../../src/domain/transaction/solana/Wire.ts"
+import { computeBudgetProgram, memoProgram } from "../../../src/networks/solana/rules/Programs.ts"
+import { base64Of } from "../../../src/networks/solana/rules/SolanaExchanges.ts"
+import * as Wire from "../../../src/networks/solana/rules/Wire.ts"
 import { u32 } from "../../../testkit/solana/Messages.ts"
 
 let count = 0

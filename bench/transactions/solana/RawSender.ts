@@ -1,10 +1,10 @@
 // The contender: a script that builds, signs and posts each transaction once, with 64 requests open, and polls statuses in batches.
 // It has no ledger and proves nothing, so no service is faster.
 import { Clock, Effect, Schema } from "effect"
-import { maxStatuses, rebroadcastAfter, sharedFor } from "../../../src/domain/transaction/solana/SolanaNumbers.ts"
-import { base64Of } from "../../../src/domain/transaction/solana/SolanaExchanges.ts"
-import * as Wire from "../../../src/domain/transaction/solana/Wire.ts"
-import { encodeBase58 } from "../../../src/domain/transaction/solana/Wire.ts"
+import { base64Of } from "../../../src/networks/solana/rules/SolanaExchanges.ts"
+import { maxStatuses, rebroadcastAfter, sharedFor } from "../../../src/networks/solana/rules/SolanaNumbers.ts"
+import * as Wire from "../../../src/networks/solana/rules/Wire.ts"
+import { encodeBase58 } from "../../../src/networks/solana/rules/Wire.ts"
 import { life } from "../../../testkit/solana/Cluster.ts"
 import * as Keys from "../../../testkit/signers/Keys.ts"
 import * as Machine from "../../harness/Machine.ts"

@@ -1,6 +1,6 @@
 // The chain of the benchmark on solana, and relayers with funds on three networks.
 import { Effect } from "effect"
-import { windowSize } from "../../../src/domain/transaction/solana/SolanaNumbers.ts"
+import { windowSize } from "../../../src/networks/solana/rules/SolanaNumbers.ts"
 import * as Installation from "../../harness/Installation.ts"
 import * as Http from "../Http.ts"
 import * as World from "../World.ts"

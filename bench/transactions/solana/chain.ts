@@ -9,7 +9,7 @@ import * as Cluster from "../../../testkit/solana/Cluster.ts"
 import * as Node from "../../../testkit/solana/Node.ts"
 import { serverOf } from "../../../testkit/solana/Serving.ts"
 import * as Machine from "../../harness/Machine.ts"
-import { memoProgram } from "../../../src/domain/transaction/solana/Programs.ts"
+import { memoProgram } from "../../../src/networks/solana/rules/Programs.ts"
 import type { BlockTime, Funding, Swallowing } from "./Control.ts"
 
 const { values } = parseArgs({ options: { "block-ms": { type: "string", default: "400" } } })

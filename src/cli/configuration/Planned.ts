@@ -16,7 +16,7 @@ import {
 } from "../../domain/configuration/Plan.ts"
 import { looksLikeKey } from "../../domain/configuration/Reference.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import type { Rehearsal } from "../../domain/transaction/evm/Hindsight.ts"
+import type { Rehearsal } from "../../networks/evm/rules/Hindsight.ts"
 import * as Call from "../kit/Call.ts"
 import { connectionFlags, openConnection, relayerWarnings } from "../kit/Call.ts"
 import type { ConnectionFlags } from "../kit/Call.ts"

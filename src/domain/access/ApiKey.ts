@@ -6,7 +6,7 @@ import { field } from "../request/Field.ts"
 import { immutableField } from "../request/Request.ts"
 import * as Shown from "../request/Shown.ts"
 import { Instant, list, maybe, resourceId, text } from "../request/Shown.ts"
-import { TransactionLimits } from "../transaction/TransactionLimits.ts"
+import { TransactionLimits } from "../../networks/core/TransactionLimits.ts"
 import * as Resources from "./Resources.ts"
 
 // What an API key may do. An endpoint requires one scope. A key is granted scopes, all scopes of a resource, or all scopes.

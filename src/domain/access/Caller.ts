@@ -4,7 +4,7 @@ import { RelayerId } from "../relayer/Relayer.ts"
 import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { Instant, maybe, text } from "../request/Shown.ts"
-import type { TransactionLimits } from "../transaction/TransactionLimits.ts"
+import type { TransactionLimits } from "../../networks/core/TransactionLimits.ts"
 import { allows, Grant, reservedKeyIds, Scope } from "./ApiKey.ts"
 
 /** The holder of an API key. */

@@ -5,7 +5,7 @@ import { Funding } from "../health/Funding.ts"
 import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { Instant } from "../request/Shown.ts"
-import type { Code } from "../transaction/Cause.ts"
+import type { Code } from "../../networks/core/Cause.ts"
 
 /** In the order of their importance. */
 const kinds = [

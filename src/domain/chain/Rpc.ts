@@ -4,7 +4,7 @@ import { field, shown } from "../request/Field.ts"
 import type { Violation } from "../request/Request.ts"
 import * as Shown from "../request/Shown.ts"
 import { text } from "../request/Shown.ts"
-import type { Moment } from "../transaction/TransactionValues.ts"
+import type { Moment } from "../../networks/core/TransactionValues.ts"
 
 const maxUrlLength = 2048
 

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { PositiveUint64 } from "../chain/Amount.ts"
 import { ShownUrl } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
-import type { Moment } from "../transaction/TransactionValues.ts"
+import type { Moment } from "../../networks/core/TransactionValues.ts"
 
 export const TokenPrice = Schema.Struct({
   units: field(PositiveUint64, "Units of the token.", 150_000_000),

@@ -1,6 +1,6 @@
 // The texts that a person can search for: the forms of ids, hashes, addresses and sequences. And the results of a search.
 import { Schema } from "effect"
-import { maxSequence } from "../transaction/TransactionRequests.ts"
+import { maxSequence } from "../../networks/core/TransactionRequests.ts"
 import { field, shown } from "../request/Field.ts"
 import { canonicalHash } from "../chain/Amount.ts"
 import * as Shown from "../request/Shown.ts"

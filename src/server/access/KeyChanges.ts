@@ -26,8 +26,8 @@ import {
   PreconditionFailed
 } from "../../domain/request/Request.ts"
 import type { Versioned, Violation } from "../../domain/request/Request.ts"
-import { widened } from "../../domain/transaction/TransactionLimits.ts"
-import type { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
+import { widened } from "../../networks/core/TransactionLimits.ts"
+import type { TransactionLimits } from "../../networks/core/TransactionLimits.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import * as ApiKeysRepo from "./ApiKeysRepo.ts"

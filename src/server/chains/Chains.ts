@@ -5,7 +5,7 @@ import type { ChainSnapshot, CheckFailure, ProviderReading } from "../../domain/
 import type { ProviderFacts, RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { Network, NetworkId, NetworkType } from "../../domain/network/Network.ts"
 import type { RelayerAccount } from "../../domain/relayer/Relayer.ts"
-import { present } from "../../domain/transaction/Presentation.ts"
+import { present } from "../../networks/core/Presentation.ts"
 import { makeProviders } from "./Providers.ts"
 import type { Providers } from "./Providers.ts"
 import type { RpcAnswer, RpcCall } from "./RpcBatch.ts"

@@ -2,7 +2,7 @@
 // writes. The terms:
 //
 // - lane: the transactions of one account on one chain, in one order; one process at a time holds it
-// - family, rules: the shapes and the pure functions of a network type (`domain/transaction/Rules.ts`)
+// - family, rules: the shapes and the pure functions of a network type (`networks/core/Rules.ts`)
 // - poll: one reading of the chain for all open transactions of the lane
 // - seen: what a poll has found out about one transaction
 // - question: what a decision needs to know besides what the poll has seen; `inquire` answers it
@@ -16,12 +16,12 @@ import type { Array as Arr } from "effect"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Curve, SignerId } from "../../domain/signer/Signer.ts"
-import type { Cause } from "../../domain/transaction/Cause.ts"
-import type { Family } from "../../domain/transaction/Family.ts"
-import type { Totals } from "../../domain/transaction/Queue.ts"
-import type { OwnDoubt, Rules, Sign, Unreachable } from "../../domain/transaction/Rules.ts"
-import type { Lane, Terms, Transaction } from "../../domain/transaction/Transaction.ts"
-import type { Moment, Place } from "../../domain/transaction/TransactionValues.ts"
+import type { Cause } from "../../networks/core/Cause.ts"
+import type { Family } from "../../networks/core/Family.ts"
+import type { Totals } from "../../networks/core/Queue.ts"
+import type { OwnDoubt, Rules, Sign, Unreachable } from "../../networks/core/Rules.ts"
+import type { Lane, Terms, Transaction } from "../../networks/core/Transaction.ts"
+import type { Moment, Place } from "../../networks/core/TransactionValues.ts"
 import type { GivenPlace, LaneLost, StoredLane } from "../ledger/LedgerEntries.ts"
 import { changedRowIn } from "../secrets/Secrets.ts"
 import type { Signers } from "../signers/Signers.ts"

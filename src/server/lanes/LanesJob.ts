@@ -2,7 +2,7 @@
 // number of instances share the lanes; each lane has one holder at a time.
 import { Clock, Duration, Effect, FiberMap, Latch, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { TransactionId } from "../../domain/transaction/TransactionValues.ts"
+import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import type { AcceptedHere } from "../ledger/Holder.ts"
 import { LaneLedger } from "../ledger/LaneLedger.ts"
 import type { HeldLane, Hold, LaneId, LaneNews, ReleaseReason } from "../ledger/LedgerEntries.ts"

@@ -1,8 +1,8 @@
 // Which process holds a lane until when, what it reads of the lane, and the fence that each of its writes passes. The clock of leases is
 // the database's, so that no process's own clock matters.
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
-import { isFinal } from "../../domain/transaction/Transaction.ts"
-import type { TransactionId } from "../../domain/transaction/TransactionValues.ts"
+import { isFinal } from "../../networks/core/Transaction.ts"
+import type { TransactionId } from "../../networks/core/TransactionValues.ts"
 import * as Rows from "../../sql/Rows.ts"
 import * as Session from "../../sql/Session.ts"
 import * as Transaction from "../../sql/Transaction.ts"

@@ -1,9 +1,9 @@
 // Transactions of the service itself: they make and end the channels of a lane, and restore entries that a call needs.
 import { Clock, Effect, Option, Schema } from "effect"
 import type { Redacted } from "effect"
-import type { LaneKey } from "../../domain/transaction/Rules.ts"
-import { TransactionId } from "../../domain/transaction/TransactionValues.ts"
-import type { Moment } from "../../domain/transaction/TransactionValues.ts"
+import type { LaneKey } from "../../networks/core/Rules.ts"
+import { TransactionId } from "../../networks/core/TransactionValues.ts"
+import type { Moment } from "../../networks/core/TransactionValues.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
 import * as Transaction from "../../sql/Transaction.ts"

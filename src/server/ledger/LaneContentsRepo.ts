@@ -1,9 +1,9 @@
 // What the table `transactions` has of one lane: its open transactions, what they amount to, and which one another waits for. Rows are
 // named by their version, so that those that did not change are not read again.
 import { Effect, Option, Schema } from "effect"
-import { reservationOf } from "../../domain/transaction/Queue.ts"
-import { maxSignaturesPerCommit, TransactionId } from "../../domain/transaction/TransactionValues.ts"
-import type { Moment } from "../../domain/transaction/TransactionValues.ts"
+import { reservationOf } from "../../networks/core/Queue.ts"
+import { maxSignaturesPerCommit, TransactionId } from "../../networks/core/TransactionValues.ts"
+import type { Moment } from "../../networks/core/TransactionValues.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { LaneId, LedgerRules } from "./LedgerEntries.ts"

@@ -2,8 +2,8 @@
 // or not at all. What happened after it is recorded.
 import { Clock, Effect, Option } from "effect"
 import type { Array } from "effect"
-import { cause } from "../../domain/transaction/Cause.ts"
-import type { Moment, TransactionId } from "../../domain/transaction/TransactionValues.ts"
+import { cause } from "../../networks/core/Cause.ts"
+import type { Moment, TransactionId } from "../../networks/core/TransactionValues.ts"
 import {
   apply,
   apply as applyTo,
@@ -12,7 +12,7 @@ import {
   suspects,
   withAttempt,
   withSent
-} from "../../domain/transaction/Transition.ts"
+} from "../../networks/core/Transition.ts"
 import { makeFeeLimits, spendingsOf } from "./AcceptanceChecks.ts"
 import type { LaneAccess } from "./Claims.ts"
 import * as LaneContentsRepo from "./LaneContentsRepo.ts"

@@ -1,12 +1,12 @@
 // The entries of the ledger: transactions, signatures and lanes, as they are handed in, stored and held.
 import { Context, Layer, Schema } from "effect"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
-import type { Cause, Code } from "../../domain/transaction/Cause.ts"
-import type { Family } from "../../domain/transaction/Family.ts"
-import type { Command, Heard, LaneKey, Rules } from "../../domain/transaction/Rules.ts"
-import type { Attempt, Lane, Transaction } from "../../domain/transaction/Transaction.ts"
-import type { Moment, TransactionId } from "../../domain/transaction/TransactionValues.ts"
-import { rulesOfUnknown } from "../../domain/transaction/UnknownNetwork.ts"
+import type { Cause, Code } from "../../networks/core/Cause.ts"
+import type { Family } from "../../networks/core/Family.ts"
+import type { Command, Heard, LaneKey, Rules } from "../../networks/core/Rules.ts"
+import type { Attempt, Lane, Transaction } from "../../networks/core/Transaction.ts"
+import type { Moment, TransactionId } from "../../networks/core/TransactionValues.ts"
+import { rulesOfUnknown } from "../../networks/core/UnknownNetwork.ts"
 
 // A lane as the ledger stores it.
 

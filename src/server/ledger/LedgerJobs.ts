@@ -1,6 +1,6 @@
 // What runs on the ledger beside requests and lanes: the retention of final transactions, and gauges of the backlog.
 import { Clock, Duration, Effect, Layer, Metric } from "effect"
-import { operatorCodes } from "../../domain/transaction/Cause.ts"
+import { operatorCodes } from "../../networks/core/Cause.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import { deleteOld, measureGauge } from "../lifecycle/SharedJobs.ts"
 import { feePeriod } from "./AcceptanceChecks.ts"

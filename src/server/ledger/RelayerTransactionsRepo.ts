@@ -1,9 +1,9 @@
 // What the table `transactions` says about relayers and API keys.
 import { Effect, Option, Schema } from "effect"
 import type { Statement } from "effect/sql"
-import { present } from "../../domain/transaction/Presentation.ts"
-import { TransactionId } from "../../domain/transaction/TransactionValues.ts"
-import type { Moment } from "../../domain/transaction/TransactionValues.ts"
+import { present } from "../../networks/core/Presentation.ts"
+import { TransactionId } from "../../networks/core/TransactionValues.ts"
+import type { Moment } from "../../networks/core/TransactionValues.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 import type { Account, StoredTransaction } from "./LedgerEntries.ts"

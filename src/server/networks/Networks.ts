@@ -34,7 +34,7 @@ import {
 import type { Versioned } from "../../domain/request/Request.ts"
 import { maxNumberedBytes } from "../../sql/Rows.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
-import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import { TransactionLimitExceeded } from "../../networks/core/TransactionLimits.ts"
 import { Chains, previewBudgetMs, previewPatience } from "../chains/Chains.ts"
 import type { ProbedProvider } from "../chains/Chains.ts"
 import { Changes } from "../changes/Changes.ts"

@@ -17,7 +17,7 @@ import type {
 } from "../../domain/relayer/Relayer.ts"
 import { BadRequest, checked } from "../../domain/request/Request.ts"
 import type { PreconditionFailed } from "../../domain/request/Request.ts"
-import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import type { TransactionLimitExceeded } from "../../networks/core/TransactionLimits.ts"
 import { CurrentShare, withShare } from "../../sql/Transaction.ts"
 import type { ConnectionShare } from "../../sql/Transaction.ts"
 import { maxNumberedBytes } from "../../sql/Rows.ts"

@@ -17,7 +17,7 @@ import type {
   SignerKeyTaken,
   SignerType
 } from "../../domain/signer/Signer.ts"
-import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import { TransactionLimitExceeded } from "../../networks/core/TransactionLimits.ts"
 import type { Ids } from "../../sql/Rows.ts"
 import { Audit } from "../audit/Audit.ts"
 import { Changes } from "../changes/Changes.ts"

@@ -8,14 +8,14 @@ import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import { filled, pageRequest, seriesOf } from "../../domain/request/Page.ts"
 import type { Items, Page, Series } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
-import { cause } from "../../domain/transaction/Cause.ts"
-import type { Cause } from "../../domain/transaction/Cause.ts"
-import type { ShownTransaction } from "../../domain/transaction/Family.ts"
-import { shownAttempt, statusOf } from "../../domain/transaction/Presentation.ts"
-import type { Identity } from "../../domain/transaction/Presentation.ts"
-import { isFinal } from "../../domain/transaction/Transaction.ts"
-import type { State } from "../../domain/transaction/Transaction.ts"
-import { longestCounted, longestStatistics, sumStep } from "../../domain/transaction/TransactionRequests.ts"
+import { cause } from "../../networks/core/Cause.ts"
+import type { Cause } from "../../networks/core/Cause.ts"
+import type { ShownTransaction } from "../../networks/core/Family.ts"
+import { shownAttempt, statusOf } from "../../networks/core/Presentation.ts"
+import type { Identity } from "../../networks/core/Presentation.ts"
+import { isFinal } from "../../networks/core/Transaction.ts"
+import type { State } from "../../networks/core/Transaction.ts"
+import { longestCounted, longestStatistics, sumStep } from "../../networks/core/TransactionRequests.ts"
 import type {
   AllTransactionsQuery,
   StatisticsQuery,
@@ -23,9 +23,9 @@ import type {
   TransactionFilter,
   TransactionQuery,
   TransactionStatistics
-} from "../../domain/transaction/TransactionRequests.ts"
-import { maxCountedTransactions } from "../../domain/transaction/TransactionValues.ts"
-import type { Moment, TransactionStatus } from "../../domain/transaction/TransactionValues.ts"
+} from "../../networks/core/TransactionRequests.ts"
+import { maxCountedTransactions } from "../../networks/core/TransactionValues.ts"
+import type { Moment, TransactionStatus } from "../../networks/core/TransactionValues.ts"
 import { maxPageBytes } from "../../sql/Rows.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import { RelayerHealth } from "../health/RelayerHealth.ts"

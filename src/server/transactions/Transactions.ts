@@ -12,20 +12,20 @@ import type {
   ShownTransaction,
   TransactionBody,
   TransactionReplacement
-} from "../../domain/transaction/Family.ts"
-import { present } from "../../domain/transaction/Presentation.ts"
-import { TransactionConflict } from "../../domain/transaction/Rules.ts"
-import type { Rules } from "../../domain/transaction/Rules.ts"
-import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
-import type { RelayerPaused } from "../../domain/transaction/TransactionLimits.ts"
+} from "../../networks/core/Family.ts"
+import { present } from "../../networks/core/Presentation.ts"
+import { TransactionConflict } from "../../networks/core/Rules.ts"
+import type { Rules } from "../../networks/core/Rules.ts"
+import { TransactionLimitExceeded } from "../../networks/core/TransactionLimits.ts"
+import type { RelayerPaused } from "../../networks/core/TransactionLimits.ts"
 import type {
   AllTransactionsQuery,
   CanceledTransactions,
   TransactionExplanation,
   TransactionQuery
-} from "../../domain/transaction/TransactionRequests.ts"
-import { TransactionId } from "../../domain/transaction/TransactionValues.ts"
-import type { TransactionNotFound } from "../../domain/transaction/TransactionValues.ts"
+} from "../../networks/core/TransactionRequests.ts"
+import { TransactionId } from "../../networks/core/TransactionValues.ts"
+import type { TransactionNotFound } from "../../networks/core/TransactionValues.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import type { FeeLimit, NewTransaction, StoredTransaction } from "../ledger/LedgerEntries.ts"

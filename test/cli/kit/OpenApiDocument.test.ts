@@ -7,12 +7,8 @@ import { CreateNetwork, UpdateNetwork } from "../../../src/domain/network/Networ
 import { ReplayDeliveries } from "../../../src/domain/notification/Delivery.ts"
 import { CreateRelayer, UpdateRelayer } from "../../../src/domain/relayer/Relayer.ts"
 import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
-import {
-  ClearNonces,
-  ReplaceEvmTransaction,
-  SendEvmTransaction
-} from "../../../src/domain/transaction/evm/EvmSchemas.ts"
-import { ResyncNonce } from "../../../src/domain/transaction/TransactionRequests.ts"
+import { ResyncNonce } from "../../../src/networks/core/TransactionRequests.ts"
+import { ClearNonces, ReplaceEvmTransaction, SendEvmTransaction } from "../../../src/networks/evm/rules/EvmSchemas.ts"
 import * as OpenApiDocument from "../../../src/cli/kit/OpenApiDocument.ts"
 
 /** The schemas of `--data`, whose help refers to their names. */

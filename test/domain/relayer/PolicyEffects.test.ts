@@ -39,7 +39,7 @@ describe("the list of policy fields", () => {
   it.each(rows.filter(({ effect, network }) => effect === "stored" && isSent(network)))(
     "$network $field has no effect: no file of the network reads it",
     ({ field, network }) => {
-      const files = globSync([`src/domain/transaction/${network}/*.ts`, `src/server/*/${network}/**/*.ts`])
+      const files = globSync(`src/networks/${network}/**/*.ts`)
       assert.deepStrictEqual(
         files.filter((file) => new RegExp(`\\b${field}\\b`).test(codeOf(file))),
         []
@@ -60,23 +60,21 @@ const readerOf = (fields: ReadonlyArray<string>) => {
 
 describe("the terms of a relayer", () => {
   it.each([
-    ["evm", ["src/domain/transaction/evm/Admission.ts"]],
-    ["solana", ["src/domain/transaction/solana/SolanaTerms.ts"]],
+    ["evm", ["src/networks/evm/rules/Admission.ts"]],
+    ["solana", ["src/networks/solana/rules/SolanaTerms.ts"]],
     // A lane has the channels that the most demanding of its relayers wants, so they are decided beside the lane.
-    ["stellar", ["src/domain/transaction/stellar/StellarTerms.ts"]]
+    ["stellar", ["src/networks/stellar/rules/StellarTerms.ts"]]
   ] as const)("of %s are made in one place: no other file reads the policy for transactions", (network, expected) => {
     const files = globSync([
-      `src/domain/transaction/{*,${network}/*}.ts`,
-      `src/server/{chains,lanes,ledger,transactions}/{*,${network}/**/*}.ts`
+      `src/networks/{core,${network}}/**/*.ts`,
+      "src/server/{chains,lanes,ledger,transactions}/**/*.ts"
     ])
     const reader = readerOf(fieldsOf[network])
     assert.deepStrictEqual(files.filter((file) => reader.test(codeOf(file))).toSorted(), [...expected])
   })
 
   it.each(["evm", "solana", "stellar"] as const)("of %s have the minimum of the balance that health has", (network) => {
-    const files = globSync([
-      `src/{domain/transaction,server/chains,server/transactions,server/lanes}/${network}/**/*.ts`
-    ])
+    const files = globSync([`src/networks/${network}/**/*.ts`])
     const named = files.filter((file) => /\bminBalanceOf\b|\bmin_balance\b/.test(codeOf(file)))
     assert.isNotEmpty(named)
     assert.deepStrictEqual(

@@ -2,8 +2,8 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction/evm"
-const tests = "test/domain/transaction/evm"
+const source = "src/networks/evm/rules"
+const tests = "test/networks/evm/rules"
 const failures = "test/transactions-failures.md"
 
 export const costs: ReadonlyArray<Mutant> = [
@@ -317,7 +317,7 @@ export const costs: ReadonlyArray<Mutant> = [
       test: `${tests}/Prices.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/evm/EvmMarkets.ts", [
+  ...inFile("src/networks/evm/chain/EvmMarkets.ts", [
     {
       name: "fees-that-were-not-read-are-asked-again",
       rule: "A read of fees that failed is not kept until the next block, which may never come.",
@@ -335,7 +335,7 @@ export const costs: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/QuietChains.test.ts"
     }
   ]),
-  ...inFile("src/server/chains/evm/EvmCalls.ts", [
+  ...inFile("src/networks/evm/chain/EvmCalls.ts", [
     {
       name: "halts-are-not-out-of-gas",
       rule: "More gas is advised only if the node does not name another reason.",
@@ -345,17 +345,17 @@ export const costs: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/OtherNodes.test.ts"
     }
   ]),
-  ...inFile("src/server/chains/evm/EvmCalls.ts", [
+  ...inFile("src/networks/evm/chain/EvmCalls.ts", [
     {
       name: "reverted-creation-has-no-address",
       rule: "A creation that reverted has no contract.",
       source: `${failures} 22`,
       before: "fields.contractAddress && isSuccess ?",
       after: "fields.contractAddress ?",
-      test: "test/server/chains/evm/EvmCalls.test.ts"
+      test: "test/networks/evm/chain/EvmCalls.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/evm/EvmLane.ts", [
+  ...inFile("src/networks/evm/lane/EvmLane.ts", [
     {
       name: "unwanted-reasons-are-not-kept",
       rule: "The reason of a contract is kept only if the policy wants it.",
@@ -365,7 +365,7 @@ export const costs: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/OtherNodes.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/evm/EvmLane.ts", [
+  ...inFile("src/networks/evm/lane/EvmLane.ts", [
     {
       name: "absences-are-counted-per-provider",
       rule: "What one provider does not show says nothing about the pool of another one.",
@@ -375,7 +375,7 @@ export const costs: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/OtherNodes.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/evm/EvmPoll.ts", [
+  ...inFile("src/networks/evm/lane/EvmPoll.ts", [
     {
       name: "hidden-pool-is-no-absence",
       rule: "A pool that does not show by hash what it has is no sign that bytes are gone.",

@@ -2,8 +2,8 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction/evm"
-const tests = "test/domain/transaction/evm"
+const source = "src/networks/evm/rules"
+const tests = "test/networks/evm/rules"
 const failures = "test/transactions-failures.md"
 
 export const mined: ReadonlyArray<Mutant> = [

@@ -2,8 +2,8 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction/evm"
-const tests = "test/domain/transaction/evm"
+const source = "src/networks/evm/rules"
+const tests = "test/networks/evm/rules"
 const failures = "test/transactions-failures.md"
 
 export const sending: ReadonlyArray<Mutant> = [
@@ -169,7 +169,7 @@ export const sending: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/RealNodes.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/evm/EvmPoll.ts", [
+  ...inFile("src/networks/evm/lane/EvmPoll.ts", [
     {
       name: "account-code-is-read-again",
       rule: "A delegation that comes while a lane lives is seen.",
@@ -189,14 +189,14 @@ export const sending: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/RealNodes.test.ts"
     }
   ]),
-  ...inFile("src/server/chains/evm/EvmNodes.ts", [
+  ...inFile("src/networks/evm/chain/EvmNodes.ts", [
     {
       name: "words-of-nodes-repeat-no-secret",
       rule: "What a node says is shown without what its URL hides.",
       source: `${failures} D5`,
       before: "withoutSecrets(url, answer.message)",
       after: "answer.message",
-      test: "test/server/chains/evm/EvmProviders.test.ts"
+      test: "test/networks/evm/chain/EvmProviders.test.ts"
     }
   ]),
   ...inFile(`${source}/InFlight.ts`, [

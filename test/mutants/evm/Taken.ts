@@ -2,8 +2,8 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction/evm"
-const tests = "test/domain/transaction/evm"
+const source = "src/networks/evm/rules"
+const tests = "test/networks/evm/rules"
 const lanes = "test/server/lanes"
 const failures = "test/transactions-failures.md"
 
@@ -160,7 +160,7 @@ export const taken: ReadonlyArray<Mutant> = [
       test: `${tests}/LostNonces.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/evm/EvmEvidence.ts", [
+  ...inFile("src/networks/evm/chain/EvmEvidence.ts", [
     {
       name: "index-shows-the-newest-block",
       rule: "A provider is called unable to show what used a nonce only if its index has the newest transaction.",
@@ -176,7 +176,7 @@ export const taken: ReadonlyArray<Mutant> = [
       source: `${failures}: the question \`nonce_taken_unproven\``,
       before: "own.every((receipt) => receipt === null)",
       after: "own.every((receipt) => receipt !== undefined)",
-      test: "test/server/chains/evm/EvmTaker.test.ts"
+      test: "test/networks/evm/chain/EvmTaker.test.ts"
     },
     {
       name: "authorization-is-of-the-account",
@@ -184,10 +184,10 @@ export const taken: ReadonlyArray<Mutant> = [
       source: `${failures} A2`,
       before: "(yield* EvmBytes.authoritiesOf(signed, nonce)).includes(address)",
       after: "(yield* EvmBytes.authoritiesOf(signed, nonce)).length > 0",
-      test: "test/server/chains/evm/EvmTaker.test.ts"
+      test: "test/networks/evm/chain/EvmTaker.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/evm/EvmCounts.ts", [
+  ...inFile("src/networks/evm/lane/EvmCounts.ts", [
     {
       name: "incomplete-look-does-not-count",
       rule: "Looks at an index that lags do not make requests count as executed.",

@@ -71,14 +71,14 @@ export const acceptance: ReadonlyArray<Mutant> = [
       only: "beside a new transaction that is refused"
     }
   ]),
-  ...inFile("src/server/transactions/evm/EvmNodeCalls.ts", [
+  ...inFile("src/networks/evm/requests/EvmNodeCalls.ts", [
     {
       name: "wallet-needs-the-right-to-read",
       rule: "A wallet gets the hash of an earlier call of another key only if its key may read it.",
       source: "docs/api.md: repeats of a send",
       before: "found !== undefined && mayRead(yield* Caller.current, found) ? found",
       after: "found !== undefined ? found",
-      test: "test/server/transactions/wallet/Viem.test.ts",
+      test: "test/networks/evm/requests/wallet/Viem.test.ts",
       only: "only to a key that may read it"
     }
   ]),
@@ -100,7 +100,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       source: "docs/api.md: repeats of a send",
       before: " AND t.body_hash = ${bodyHash} AND",
       after: " AND",
-      test: "test/server/transactions/wallet/Viem.test.ts",
+      test: "test/networks/evm/requests/wallet/Viem.test.ts",
       only: "gets the hash of a call that it repeats"
     }
   ]),
@@ -303,7 +303,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
     {
       name: "given-signature-is-taken-over",
       rule: "A send of bytes that a caller got signed takes that signature over.",
-      source: "test/server/lanes/solana/README.md: trace 40",
+      source: "test/networks/solana/lane/README.md: trace 40",
       before: "if (given === undefined) return acceptance",
       after: 'if (given === undefined || given.hash !== "") return acceptance',
       test: `${tests}/Giving.test.ts`,

@@ -2,8 +2,8 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction"
-const tests = "test/domain/transaction"
+const source = "src/networks/core"
+const tests = "test/networks/core"
 const failures = "test/transactions-failures.md"
 const claims = "docs/security/tests.md"
 
@@ -58,14 +58,14 @@ export const limits: ReadonlyArray<Mutant> = [
       test: `${tests}/TransactionLimits.test.ts`
     }
   ]),
-  ...inFile(`${source}/evm/Admission.ts`, [
+  ...inFile("src/networks/evm/rules/Admission.ts", [
     {
       name: "whitelist-of-the-policy",
       rule: "A relayer with a whitelist sends to no other receiver.",
       source: `${claims}: a send is limited by the policy, and by the limits of its key`,
       before: "ReadonlyArray<TermsRule> = [receiver, priceCap]",
       after: "ReadonlyArray<TermsRule> = [priceCap]",
-      test: `${tests}/evm/SendEvmTransaction.test.ts`
+      test: "test/networks/evm/rules/SendEvmTransaction.test.ts"
     },
     {
       name: "given-price-within-the-cap",
@@ -73,7 +73,7 @@ export const limits: ReadonlyArray<Mutant> = [
       source: `${failures} 13`,
       before: "ReadonlyArray<TermsRule> = [receiver, priceCap]",
       after: "ReadonlyArray<TermsRule> = [receiver]",
-      test: `${tests}/evm/SendEvmTransaction.test.ts`
+      test: "test/networks/evm/rules/SendEvmTransaction.test.ts"
     },
     {
       name: "receiver-has-its-checksum",
@@ -81,7 +81,7 @@ export const limits: ReadonlyArray<Mutant> = [
       source: `${claims}: a send is limited by the policy, and by the limits of its key`,
       before: "= [\n  checksum,\n",
       after: "= [\n",
-      test: `${tests}/evm/SendEvmTransaction.test.ts`
+      test: "test/networks/evm/rules/SendEvmTransaction.test.ts"
     }
   ])
 ]

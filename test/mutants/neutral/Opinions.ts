@@ -2,8 +2,8 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction"
-const tests = "test/domain/transaction"
+const source = "src/networks/core"
+const tests = "test/networks/core"
 const failures = "test/transactions-failures.md"
 
 export const opinions: ReadonlyArray<Mutant> = [
@@ -56,7 +56,7 @@ export const opinions: ReadonlyArray<Mutant> = [
       source: `${failures} 6`,
       before: "if (isOpen(transaction, usedBelow)) {",
       after: "if (isOpen(transaction, usedBelow) && usedBelow < 0n) {",
-      test: `${tests}/evm/Restore.test.ts`
+      test: "test/networks/evm/rules/Restore.test.ts"
     },
     {
       name: "operator-decides-about-what-waits",
@@ -64,7 +64,7 @@ export const opinions: ReadonlyArray<Mutant> = [
       source: `${failures} 33`,
       before: "if (isFinal(transaction) || !isUnproven(transaction)) return refused(",
       after: "if (isFinal(transaction)) return refused(",
-      test: `${tests}/evm/Restore.test.ts`
+      test: "test/networks/evm/rules/Restore.test.ts"
     },
     {
       name: "suspects-are-marked",
@@ -72,7 +72,7 @@ export const opinions: ReadonlyArray<Mutant> = [
       source: `${failures} A3`,
       before: "isMarked(transaction) && rules.couldBe(transaction, foreign)",
       after: "isMarked(transaction) && transaction.number < 0",
-      test: `${tests}/evm/Restore.test.ts`
+      test: "test/networks/evm/rules/Restore.test.ts"
     },
     {
       name: "new-generation-ends-what-has-bytes",
@@ -80,7 +80,7 @@ export const opinions: ReadonlyArray<Mutant> = [
       source: `${failures} A4`,
       before: "isFinal(transaction) || transaction.attempts.length === 0",
       after: "isFinal(transaction) || transaction.attempts.length >= 0",
-      test: `${tests}/evm/Restore.test.ts`
+      test: "test/networks/evm/rules/Restore.test.ts"
     }
   ]),
   ...inFile(`${source}/Rows.ts`, [
@@ -90,7 +90,7 @@ export const opinions: ReadonlyArray<Mutant> = [
       source: `${failures} C3`,
       before: "if (waits || quietSince === undefined) return undefined",
       after: "if (waits || quietSince === undefined || quietSince > 0) return undefined",
-      test: `${tests}/evm/DecidePendingCosts.test.ts`
+      test: "test/networks/evm/rules/DecidePendingCosts.test.ts"
     }
   ])
 ]

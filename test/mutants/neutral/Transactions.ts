@@ -2,8 +2,7 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction"
-const tests = "test/domain/transaction"
+const source = "src/networks/core"
 const failures = "test/transactions-failures.md"
 const claims = "docs/security/tests.md"
 
@@ -15,7 +14,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} A4`,
       before: "isSamePlace(attempt.place, place) && attempt.generation === generation",
       after: "isSamePlace(attempt.place, place)",
-      test: `${tests}/evm/SignaturesAndPrices.test.ts`
+      test: "test/networks/evm/rules/SignaturesAndPrices.test.ts"
     },
     {
       name: "attempts-at-this-place",
@@ -23,7 +22,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} A4`,
       before: "isSamePlace(attempt.place, place) && attempt.generation === generation",
       after: "attempt.generation === generation",
-      test: `${tests}/evm/SignaturesAndPrices.test.ts`
+      test: "test/networks/evm/rules/SignaturesAndPrices.test.ts"
     },
     {
       name: "mined-transactions-reserve-nothing",
@@ -31,7 +30,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} C10`,
       before: `(state === "signed" || state === "submitted") && mined === undefined`,
       after: `state === "signed" || state === "submitted" || (state === "mined" && mined !== undefined)`,
-      test: `${tests}/evm/Funds.test.ts`
+      test: "test/networks/evm/rules/Funds.test.ts"
     }
   ]),
   ...inFile(`${source}/Queue.ts`, [
@@ -41,7 +40,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} 16`,
       before: "if (cost > most) most = cost",
       after: "most = cost",
-      test: `${tests}/evm/Funds.test.ts`
+      test: "test/networks/evm/rules/Funds.test.ts"
     },
     {
       name: "fees-of-failures-count",
@@ -49,7 +48,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${claims}: a send is limited by the policy, and by the limits of its key`,
       before: "return paidBefore + (mined?.receipt.paid ?? 0n)",
       after: "return paidBefore + 0n * (mined?.receipt.paid ?? 0n)",
-      test: `${tests}/evm/Funds.test.ts`
+      test: "test/networks/evm/rules/Funds.test.ts"
     },
     {
       name: "fees-of-attempts-count",
@@ -57,7 +56,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${claims}: the fee limit holds for what is only known when a transaction is signed`,
       before: "(maxFee > most ? maxFee : most), 0n) + paidBefore",
       after: "(maxFee > most ? most : most), 0n) + paidBefore",
-      test: `${tests}/evm/Funds.test.ts`
+      test: "test/networks/evm/rules/Funds.test.ts"
     }
   ]),
   ...inFile(`${source}/Rules.ts`, [
@@ -67,7 +66,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} 36`,
       before: `if (isFinal(transaction) || state === "mined") {`,
       after: "if (isFinal(transaction)) {",
-      test: `${tests}/evm/SignaturesAndPrices.test.ts`
+      test: "test/networks/evm/rules/SignaturesAndPrices.test.ts"
     },
     {
       name: "reverted-transaction-is-not-replaced",
@@ -75,7 +74,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} 21`,
       before: `if (mined !== undefined) return refuse("was mined and reverted: it cannot be replaced")`,
       after: "",
-      test: `${tests}/evm/SignaturesAndPrices.test.ts`
+      test: "test/networks/evm/rules/SignaturesAndPrices.test.ts"
     }
   ]),
   ...inFile(`${source}/Transaction.ts`, [
@@ -85,7 +84,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} B12`,
       before: "!isNoop(other) && one.requestVersion === other.requestVersion",
       after: "one.requestVersion === other.requestVersion",
-      test: `${tests}/evm/SignaturesAndPrices.test.ts`
+      test: "test/networks/evm/rules/SignaturesAndPrices.test.ts"
     },
     {
       name: "versions-are-sent-apart",
@@ -93,7 +92,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} B7`,
       before: "!isNoop(other) && one.requestVersion === other.requestVersion",
       after: "!isNoop(other)",
-      test: `${tests}/evm/SignaturesAndPrices.test.ts`
+      test: "test/networks/evm/rules/SignaturesAndPrices.test.ts"
     }
   ]),
   ...inFile(`${source}/Transition.ts`, [
@@ -103,7 +102,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${claims}: a limit of fees holds for replacements`,
       before: "paidBefore: paidBefore + (mined?.receipt.paid ?? 0n)",
       after: "paidBefore: paidBefore + 0n * (mined?.receipt.paid ?? 0n)",
-      test: `${tests}/evm/Prices.test.ts`
+      test: "test/networks/evm/rules/Prices.test.ts"
     },
     {
       name: "acceptance-changes-signed-only",
@@ -111,7 +110,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} C7`,
       before: `if (!isAccepted || transaction.state !== "signed") return { ...transaction, attempts }`,
       after: "if (!isAccepted) return { ...transaction, attempts }",
-      test: `${tests}/evm/Sending.test.ts`
+      test: "test/networks/evm/rules/Sending.test.ts"
     },
     {
       name: "requeued-request-has-no-place",
@@ -119,7 +118,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} 5`,
       before: '{ ...withoutPlace(wanted), state: "pending", restored, requeues }',
       after: '{ ...wanted, state: "pending", restored, requeues }',
-      test: `${tests}/evm/LostNonces.test.ts`
+      test: "test/networks/evm/rules/LostNonces.test.ts"
     },
     {
       name: "end-without-a-place",
@@ -127,7 +126,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} B13`,
       before: "const ended = isGivenUp ? withoutPlace(transaction) : transaction",
       after: "const ended = isGivenUp ? transaction : transaction",
-      test: `${tests}/evm/LostNonces.test.ts`
+      test: "test/networks/evm/rules/LostNonces.test.ts"
     }
   ]),
   ...inFile(`${source}/Queue.ts`, [
@@ -137,7 +136,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} 16`,
       before: "reserved: reserved + cost, lastSignedAt: now",
       after: "reserved: reserved + 0n * cost, lastSignedAt: now",
-      test: `${tests}/evm/Queue.test.ts`
+      test: "test/networks/evm/rules/Queue.test.ts"
     },
     {
       name: "one-commit-fills-the-window",
@@ -145,7 +144,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} 25`,
       before: "inFlight: inFlight + 1, reserved",
       after: "inFlight, reserved",
-      test: `${tests}/evm/Queue.test.ts`
+      test: "test/networks/evm/rules/Queue.test.ts"
     },
     {
       name: "one-commit-gives-each-sequence-once",
@@ -153,7 +152,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} 1`,
       before: "{ ...found, nextSequence: sequence + 1n }",
       after: "{ ...found, nextSequence: sequence }",
-      test: `${tests}/evm/Queue.test.ts`
+      test: "test/networks/evm/rules/Queue.test.ts"
     },
     {
       name: "held-relayer-holds-its-own",
@@ -161,7 +160,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} 43`,
       before: "!turn.heldRelayers.has(transaction.relayerNumber) && ",
       after: "",
-      test: `${tests}/evm/Queue.test.ts`
+      test: "test/networks/evm/rules/Queue.test.ts"
     },
     {
       name: "restored-request-is-no-predecessor",
@@ -169,7 +168,7 @@ export const core: ReadonlyArray<Mutant> = [
       source: `${failures} 33`,
       before: "  !other.restored &&\n",
       after: "",
-      test: `${tests}/evm/Queue.test.ts`
+      test: "test/networks/evm/rules/Queue.test.ts"
     }
   ])
 ]

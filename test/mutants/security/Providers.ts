@@ -6,14 +6,14 @@ const claims = "docs/security/tests.md"
 const failures = "test/transactions-failures.md"
 
 export const providers: ReadonlyArray<Mutant> = [
-  ...inFile("src/server/chains/evm/EvmNodes.ts", [
+  ...inFile("src/networks/evm/chain/EvmNodes.ts", [
     {
       name: "provider-has-the-chain-id",
       rule: "A provider with another chain id gets nothing and is not believed.",
       source: `${failures} 37`,
       before: "if (id !== expected) return yield* otherChainFailure(id, expected).of(chainId.method)",
       after: "",
-      test: "test/server/chains/evm/EvmNodes.test.ts"
+      test: "test/networks/evm/chain/EvmNodes.test.ts"
     },
     {
       name: "provider-has-the-first-block",
@@ -21,20 +21,20 @@ export const providers: ReadonlyArray<Mutant> = [
       source: `${failures} 37`,
       before: "if (block !== null && block.hash !== genesis) {",
       after: `if (block !== null && block.hash === "") {`,
-      test: "test/server/chains/evm/EvmNodes.test.ts"
+      test: "test/networks/evm/chain/EvmNodes.test.ts"
     }
   ]),
-  ...inFile("src/server/chains/evm/EvmBytes.ts", [
+  ...inFile("src/networks/evm/chain/EvmBytes.ts", [
     {
       name: "transaction-has-its-hash",
       rule: "A transaction whose hash does not belong to its fields has no sender.",
       source: `${failures} 6`,
       before: "if (keccak256(serializeTransaction(transaction, signature)) !== hash) return undefined",
       after: "",
-      test: "test/server/chains/evm/EvmBytes.test.ts"
+      test: "test/networks/evm/chain/EvmBytes.test.ts"
     }
   ]),
-  ...inFile("src/server/chains/evm/EvmMarkets.ts", [
+  ...inFile("src/networks/evm/chain/EvmMarkets.ts", [
     {
       name: "lower-fees-of-two-providers",
       rule: "The lower fees of two providers count.",
@@ -105,34 +105,34 @@ export const providers: ReadonlyArray<Mutant> = [
       only: "is remembered"
     }
   ]),
-  ...inFile("src/server/chains/evm/EvmEvidence.ts", [
+  ...inFile("src/networks/evm/chain/EvmEvidence.ts", [
     {
       name: "unanswered-is-no-missing-receipt",
       rule: "A provider that did not answer for a receipt is not said to have none.",
       source: "docs/providers.md",
       before: "  if (failure !== undefined && finalHeight >= claim.height) return silent(failure.text, known)\n",
       after: "",
-      test: "test/server/chains/evm/EvmOpinion.test.ts"
+      test: "test/networks/evm/chain/EvmOpinion.test.ts"
     }
   ]),
-  ...inFile("src/domain/transaction/solana/SolanaExchanges.ts", [
+  ...inFile("src/networks/solana/rules/SolanaExchanges.ts", [
     {
       name: "bytes-go-past-no-lane-of-solana",
       rule: "sendTransaction is never passed on to a provider of solana.",
       source: `${claims}: rpc passes only allowed methods on`,
       before: `    "simulateTransaction"\n`,
       after: `    "simulateTransaction",\n    "sendTransaction"\n`,
-      test: "test/server/transactions/solana/NodeCalls.test.ts"
+      test: "test/networks/solana/requests/NodeCalls.test.ts"
     }
   ]),
-  ...inFile("src/domain/transaction/stellar/StellarRules.ts", [
+  ...inFile("src/networks/stellar/rules/StellarRules.ts", [
     {
       name: "bytes-go-past-no-lane-of-stellar",
       rule: "sendTransaction is never passed on to a provider of stellar.",
       source: "docs/security/stellar.md: row 41",
       before: `never: new Set(["sendTransaction"])`,
       after: `never: new Set([""])`,
-      test: "test/server/transactions/stellar/NodeCalls.test.ts",
+      test: "test/networks/stellar/requests/NodeCalls.test.ts",
       only: "never passes sendTransaction on"
     }
   ]),

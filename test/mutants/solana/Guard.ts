@@ -2,10 +2,10 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction/solana"
-const tests = "test/domain/transaction/solana"
-const lanes = "test/server/lanes/solana"
-const traces = "test/server/lanes/solana/README.md: trace"
+const source = "src/networks/solana/rules"
+const tests = "test/networks/solana/rules"
+const lanes = "test/networks/solana/lane"
+const traces = "test/networks/solana/lane/README.md: trace"
 const attacks = "docs/security/solana.md: attack"
 
 export const guard: ReadonlyArray<Mutant> = [
@@ -286,7 +286,7 @@ export const guard: ReadonlyArray<Mutant> = [
       source: `${traces} 34`,
       before: "&& associated(relayer, one.mint, program) === destination",
       after: "&& associated(relayer, one.mint, program) !== program",
-      test: "test/domain/transaction/solana/Payment.test.ts"
+      test: "test/networks/solana/rules/Payment.test.ts"
     },
     {
       name: "payment-is-not-taken-back",
@@ -362,14 +362,14 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${tests}/SendSolanaTransaction.test.ts`
     }
   ]),
-  ...inFile("src/server/transactions/solana/SolanaIntake.ts", [
+  ...inFile("src/networks/solana/requests/SolanaIntake.ts", [
     {
       name: "prebuilt-spending-is-simulated",
       rule: "Prebuilt bytes that list the relayer cannot go without a simulation.",
       source: `${attacks} 36`,
       before: "request.simulate === false && listsFeePayer(draft.message)",
       after: "request.simulate === true && listsFeePayer(draft.message)",
-      test: "test/server/transactions/solana/Sends.test.ts",
+      test: "test/networks/solana/requests/Sends.test.ts",
       only: "simulates everything that lists the relayer"
     }
   ])

@@ -2,10 +2,10 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction/solana"
-const tests = "test/domain/transaction/solana"
-const looks = "test/server/chains/solana/SolanaLooks.test.ts"
-const traces = "test/server/lanes/solana/README.md: trace"
+const source = "src/networks/solana/rules"
+const tests = "test/networks/solana/rules"
+const looks = "test/networks/solana/chain/SolanaLooks.test.ts"
+const traces = "test/networks/solana/lane/README.md: trace"
 
 export const proofs: ReadonlyArray<Mutant> = [
   ...inFile(`${source}/SolanaSituation.ts`, [
@@ -276,7 +276,7 @@ export const proofs: ReadonlyArray<Mutant> = [
       source: "docs/solana.md: proofs",
       before: 'answer === "send" && height <= bound',
       after: 'answer === "send" && height < 0',
-      test: "test/server/lanes/solana/RealNodes.test.ts"
+      test: "test/networks/solana/lane/RealNodes.test.ts"
     }
   ]),
   ...inFile(`${source}/SolanaRules.ts`, [
@@ -324,7 +324,7 @@ export const proofs: ReadonlyArray<Mutant> = [
       test: `${tests}/Bound.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/solana/SolanaLooks.ts", [
+  ...inFile("src/networks/solana/chain/SolanaLooks.ts", [
     {
       name: "later-transaction-is-in-the-same-answer",
       rule: "The transaction of a later block is shown by the same answer that lacks the bytes.",
@@ -342,17 +342,17 @@ export const proofs: ReadonlyArray<Mutant> = [
       test: looks
     }
   ]),
-  ...inFile("src/server/chains/solana/SolanaLooks.ts", [
+  ...inFile("src/networks/solana/chain/SolanaLooks.ts", [
     {
       name: "page-continues-the-page-above",
       rule: "A page that does not begin with the last entry of the page above it is not the end of the list.",
       source: `${traces} 43`,
       before: "if (next !== undefined && found[0]?.signature !== next) return",
       after: "if (next !== undefined && found[0]?.signature === undefined && node.url === '') return",
-      test: "test/server/chains/solana/SolanaLists.test.ts"
+      test: "test/networks/solana/chain/SolanaLists.test.ts"
     }
   ]),
-  ...inFile("src/server/chains/solana/SolanaLooks.ts", [
+  ...inFile("src/networks/solana/chain/SolanaLooks.ts", [
     {
       name: "empty-blocks-are-read",
       rule: "An empty block above the bound shows nothing of an index: the blocks below it are read until one has a transaction.",

@@ -2,11 +2,11 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const lanes = "test/server/lanes/solana"
-const traces = "test/server/lanes/solana/README.md: trace"
+const lanes = "test/networks/solana/lane"
+const traces = "test/networks/solana/lane/README.md: trace"
 
 export const restores: ReadonlyArray<Mutant> = [
-  ...inFile("src/server/chains/solana/SolanaLooks.ts", [
+  ...inFile("src/networks/solana/chain/SolanaLooks.ts", [
     {
       name: "restore-waits-for-lost-bytes",
       rule: "Nothing is read before bytes of the lost process cannot land any more.",
@@ -26,10 +26,10 @@ export const restores: ReadonlyArray<Mutant> = [
       source: `${traces} 28`,
       before: "const sought = { address, slot: finalized.slot, until, before }",
       after: "const sought = { address, slot: finalized.slot, until }",
-      test: "test/server/chains/solana/SolanaLooks.test.ts"
+      test: "test/networks/solana/chain/SolanaLooks.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/solana/SolanaLane.ts", [
+  ...inFile("src/networks/solana/lane/SolanaLane.ts", [
     {
       name: "restore-reaches-what-the-copy-knows",
       rule: "A list that ends above the newest own signature of the copy may be one of a younger back end.",
@@ -40,7 +40,7 @@ export const restores: ReadonlyArray<Mutant> = [
       only: "a list that ends above what the copy knows"
     }
   ]),
-  ...inFile("src/server/lanes/solana/SolanaLane.ts", [
+  ...inFile("src/networks/solana/lane/SolanaLane.ts", [
     {
       name: "restore-reads-from-the-copy-on",
       rule: "What is finalized after a copy was put back does not shorten the list that is read for it.",
@@ -61,14 +61,14 @@ export const restores: ReadonlyArray<Mutant> = [
       only: "what landed before bytes of a copy"
     }
   ]),
-  ...inFile("src/server/chains/solana/SolanaCalls.ts", [
+  ...inFile("src/networks/solana/chain/SolanaCalls.ts", [
     {
       name: "any-version-is-one-of-a-message",
       rule: "A question about any version names the highest one that a message can have.",
       source: `${traces} 27`,
       before: "const anyVersion = 127",
       after: "const anyVersion = 255",
-      test: "test/server/chains/solana/SolanaLooks.test.ts"
+      test: "test/networks/solana/chain/SolanaLooks.test.ts"
     },
     {
       name: "restore-reads-version-1",
@@ -80,14 +80,14 @@ export const restores: ReadonlyArray<Mutant> = [
       only: "a transaction of version 1 that landed is adopted"
     }
   ]),
-  ...inFile("src/domain/transaction/solana/RequestBytes.ts", [
+  ...inFile("src/networks/solana/rules/RequestBytes.ts", [
     {
       name: "unread-bytes-of-the-relayer-count",
       rule: "Bytes that cannot be read hold a restored ledger if the relayer paid for them.",
       source: `${traces} 27`,
       before: "(payer !== undefined && payer !== relayer) ||",
       after: "(payer !== undefined) ||",
-      test: "test/domain/transaction/solana/Execution.test.ts"
+      test: "test/networks/solana/rules/Execution.test.ts"
     },
     {
       name: "unread-bytes-of-a-signed-version-count",
@@ -95,10 +95,10 @@ export const restores: ReadonlyArray<Mutant> = [
       source: `${traces} 27`,
       before: `(typeof version === "number" && version > highestVersion)`,
       after: `(typeof version === "number" && version >= highestVersion)`,
-      test: "test/domain/transaction/solana/Execution.test.ts"
+      test: "test/networks/solana/rules/Execution.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/solana/SolanaLane.ts", [
+  ...inFile("src/networks/solana/lane/SolanaLane.ts", [
     {
       name: "strangers-hold-no-restore",
       rule: "A transaction of somebody else that cannot be read does not hold a restored ledger.",

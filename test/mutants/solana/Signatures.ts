@@ -2,10 +2,10 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction/solana"
-const tests = "test/domain/transaction/solana"
-const lanes = "test/server/lanes/solana"
-const traces = "test/server/lanes/solana/README.md: trace"
+const source = "src/networks/solana/rules"
+const tests = "test/networks/solana/rules"
+const lanes = "test/networks/solana/lane"
+const traces = "test/networks/solana/lane/README.md: trace"
 const attacks = "docs/security/solana.md: attack"
 
 export const signatures: ReadonlyArray<Mutant> = [
@@ -90,7 +90,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       source: "test/transactions-failures.md D2",
       before: `isOwn === true ? "transaction" : "relayer"`,
       after: `"relayer"`,
-      test: "test/domain/transaction/solana/SolanaMachine.test.ts"
+      test: "test/networks/solana/rules/SolanaMachine.test.ts"
     },
     {
       name: "rules-before-each-signature",
@@ -175,7 +175,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       only: "gets no signature for 60 s"
     }
   ]),
-  ...inFile("src/server/lanes/solana/SolanaPreparing.ts", [
+  ...inFile("src/networks/solana/lane/SolanaPreparing.ts", [
     {
       name: "equal-requests-differ",
       rule: "Equal requests have different signatures, so that each is executed.",
@@ -238,7 +238,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       source: `${traces} 6`,
       before: "if (bound === undefined && !isGiven(transaction)) return canReplace(transaction)",
       after: "if (bound === undefined || !isGiven(transaction)) return canReplace(transaction)",
-      test: "test/server/transactions/solana/OtherAnswers.test.ts",
+      test: "test/networks/solana/requests/OtherAnswers.test.ts",
       only: "does not replace what is signed"
     },
     {
@@ -260,17 +260,17 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/SolanaMachine.test.ts`
     }
   ]),
-  ...inFile("src/server/lanes/solana/SolanaSimulations.ts", [
+  ...inFile("src/networks/solana/lane/SolanaSimulations.ts", [
     {
       name: "fees-of-one-node-have-a-least",
       rule: "A fee that one node names counts only within what the runtime can charge.",
       source: "docs/solana.md: fees",
       before: "lamports < least ? least",
       after: "lamports < 0n ? least",
-      test: "test/server/lanes/solana/RealNodes.test.ts"
+      test: "test/networks/solana/lane/RealNodes.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/solana/SolanaSimulations.ts", [
+  ...inFile("src/networks/solana/lane/SolanaSimulations.ts", [
     {
       name: "only-unread-bytes-have-one-opinion",
       rule: "A message that fails at one provider and succeeds at another is not signed, unless the first one does not read its bytes.",

@@ -2,10 +2,10 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction/stellar"
-const tests = "test/domain/transaction/stellar"
-const looks = "test/server/chains/stellar/StellarLooks.test.ts"
-const traces = "test/domain/transaction/stellar/README.md: trace"
+const source = "src/networks/stellar/rules"
+const tests = "test/networks/stellar/rules"
+const looks = "test/networks/stellar/chain/StellarLooks.test.ts"
+const traces = "test/networks/stellar/rules/README.md: trace"
 
 export const evidence: ReadonlyArray<Mutant> = [
   ...inFile(`${source}/StellarSeen.ts`, [
@@ -93,7 +93,7 @@ export const evidence: ReadonlyArray<Mutant> = [
       test: `${tests}/SeveralProviders.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/stellar/StellarLooks.ts", [
+  ...inFile("src/networks/stellar/chain/StellarLooks.ts", [
     {
       name: "use-is-of-the-account",
       rule: "A transaction of another account does not use the sequence, although it has the same number.",
@@ -277,14 +277,14 @@ export const evidence: ReadonlyArray<Mutant> = [
       test: `${tests}/Hear.test.ts`
     }
   ]),
-  ...inFile("src/server/lanes/stellar/StellarContext.ts", [
+  ...inFile("src/networks/stellar/lane/StellarContext.ts", [
     {
       name: "proofs-are-asked-again",
       rule: "A provider that does not have a proof is asked again after a pause.",
       source: "test/transactions-failures.md 47",
       before: "if (former !== undefined && now < former.at + pauseAfter(former.times)) {",
       after: "if (former !== undefined) {",
-      test: "test/server/lanes/stellar/VotedTraces.test.ts"
+      test: "test/networks/stellar/lane/VotedTraces.test.ts"
     },
     {
       name: "proofs-are-asked-after-pauses",
@@ -292,17 +292,17 @@ export const evidence: ReadonlyArray<Mutant> = [
       source: "test/transactions-failures.md 47",
       before: "proofPause.first * 2 ** (times - 1)",
       after: "0 * times",
-      test: "test/server/lanes/stellar/VotedTraces.test.ts"
+      test: "test/networks/stellar/lane/VotedTraces.test.ts"
     }
   ]),
-  ...inFile("src/server/chains/stellar/StellarCalls.ts", [
+  ...inFile("src/networks/stellar/chain/StellarCalls.ts", [
     {
       name: "unknown-results-end",
       rule: "A result with an unknown code ends the transaction by the status that the node names.",
       source: `${traces} 2`,
       before: "optional(() => wholeIn(lib, text)) ?? optional(() => partIn(lib, text))",
       after: "optional(() => wholeIn(lib, text))",
-      test: "test/server/lanes/stellar/VotedTraces.test.ts"
+      test: "test/networks/stellar/lane/VotedTraces.test.ts"
     }
   ]),
   ...inFile(`${source}/StellarDecision.ts`, [

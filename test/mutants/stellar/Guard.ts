@@ -2,8 +2,8 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction/stellar"
-const guards = "test/server/chains/stellar"
+const source = "src/networks/stellar/rules"
+const guards = "test/networks/stellar/chain"
 const attacks = "docs/security/stellar.md: row"
 
 export const guard: ReadonlyArray<Mutant> = [
@@ -353,7 +353,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${guards}/GuardChanges.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/stellar/StellarDecoding.ts", [
+  ...inFile("src/networks/stellar/chain/StellarDecoding.ts", [
     {
       name: "nested-delegates-are-read",
       rule: "The delegates of delegates are read.",
@@ -363,7 +363,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${guards}/GuardCredentials.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/stellar/StellarCalls.ts", [
+  ...inFile("src/networks/stellar/chain/StellarCalls.ts", [
     {
       name: "written-footprints-are-shown",
       rule: "Each account that a call may write is among the changes that its simulation shows.",
@@ -373,24 +373,24 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${guards}/GuardChanges.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/stellar/StellarLooks.ts", [
+  ...inFile("src/networks/stellar/chain/StellarLooks.ts", [
     {
       name: "unknown-contracts-may-be-assets",
       rule: "A contract counts as one of an asset unless the chain says that it executes other code.",
       source: `${attacks} 45`,
       before: `val.instance.executable.type === "contractExecutableWasm"`,
       after: "val.instance.executable.type.length > 0",
-      test: "test/server/lanes/stellar/CallTraces.test.ts"
+      test: "test/networks/stellar/lane/CallTraces.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/stellar/StellarPreparing.ts", [
+  ...inFile("src/networks/stellar/lane/StellarPreparing.ts", [
     {
       name: "calls-are-judged-by-their-changes",
       rule: "What a call of the relayer changes is judged before the signature.",
       source: `${attacks} 45`,
       before: " ??\n    ownChanges(read, terms, { actor, maxValue })",
       after: " ??\n    (actor === maxValue ? ownChanges(read, terms, { actor, maxValue }) : undefined)",
-      test: "test/server/lanes/stellar/CallTraces.test.ts"
+      test: "test/networks/stellar/lane/CallTraces.test.ts"
     },
     {
       name: "users-act-for-no-own-account",
@@ -398,7 +398,7 @@ export const guard: ReadonlyArray<Mutant> = [
       source: `${attacks} 47`,
       before: `const actor = isGuest || mode === "forward" ? undefined : terms.relayer`,
       after: `const actor = isGuest || mode === "forward" ? [...terms.own].at(-1) : terms.relayer`,
-      test: "test/server/lanes/stellar/CallTraces.test.ts"
+      test: "test/networks/stellar/lane/CallTraces.test.ts"
     }
   ]),
   ...inFile(`${source}/StellarTerms.ts`, [

@@ -2,8 +2,8 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction/stellar"
-const guards = "test/server/chains/stellar"
+const source = "src/networks/stellar/rules"
+const guards = "test/networks/stellar/chain"
 const attacks = "docs/security/stellar.md: row"
 
 export const payments: ReadonlyArray<Mutant> = [

@@ -2,9 +2,9 @@
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
-const source = "src/domain/transaction/stellar"
-const tests = "test/domain/transaction/stellar"
-const traces = "test/domain/transaction/stellar/README.md: trace"
+const source = "src/networks/stellar/rules"
+const tests = "test/networks/stellar/rules"
+const traces = "test/networks/stellar/rules/README.md: trace"
 const attacks = "docs/security/stellar.md: row"
 
 export const signatures: ReadonlyArray<Mutant> = [
@@ -273,7 +273,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       source: `${traces} 21`,
       before: "limit === undefined ? withMargin : Math.max(units, Math.min(withMargin, limit))",
       after: "limit === undefined ? withMargin : Math.max(units, withMargin)",
-      test: "test/server/lanes/stellar/VotedTraces.test.ts"
+      test: "test/networks/stellar/lane/VotedTraces.test.ts"
     },
     {
       name: "late-bytes-count-the-drift",
@@ -284,14 +284,14 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/stellar/StellarNodes.ts", [
+  ...inFile("src/networks/stellar/chain/StellarNodes.ts", [
     {
       name: "reserve-has-bounds",
       rule: "A base reserve that no network has is not believed.",
       source: `${attacks} 45`,
       before: "value >= least && value <= most",
       after: "value >= least || value <= most",
-      test: "test/server/chains/stellar/StellarSettings.test.ts"
+      test: "test/networks/stellar/chain/StellarSettings.test.ts"
     },
     {
       name: "reserve-of-one-provider-waits",
@@ -299,17 +299,17 @@ export const signatures: ReadonlyArray<Mutant> = [
       source: `${attacks} 45`,
       before: "const agreed = same ?? (configured < agreeing ? first : undefined)",
       after: "const agreed = same ?? first",
-      test: "test/server/chains/stellar/StellarSettings.test.ts"
+      test: "test/networks/stellar/chain/StellarSettings.test.ts"
     }
   ]),
-  ...inFile("src/server/transactions/stellar/StellarChecks.ts", [
+  ...inFile("src/networks/stellar/requests/StellarChecks.ts", [
     {
       name: "acceptance-counts-the-voted-reserve",
       rule: "Acceptance counts the reserve that the network has voted for an API key.",
       source: `${attacks} 45`,
       before: "return settings === undefined ? terms : { ...terms, baseReserve: settings.baseReserve }",
       after: "return settings === undefined ? terms : { ...terms, baseReserve: terms.baseReserve }",
-      test: "test/server/transactions/stellar/Signing.test.ts",
+      test: "test/networks/stellar/requests/Signing.test.ts",
       only: "counts for a key with a max_value the reserve"
     }
   ]),

@@ -1,5 +1,5 @@
 // Transactions on a real node, from acceptance to their end. Anvil makes blocks by the clock of the machine.
-import { attemptNonceOf, nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import { attemptNonceOf, nonceOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Anvil from "../../../testkit/Anvil.ts"

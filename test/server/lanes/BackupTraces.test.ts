@@ -1,5 +1,5 @@
 // Traces of the model check in the driver, about a database from a backup, and about a chain that begins anew.
-import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import { nonceOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { warmUpSigner } from "../../../src/server/lanes/evm/EvmContext.ts"
+import { warmUpSigner } from "../../../src/networks/evm/lane/EvmContext.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { SendingNetworks } from "../../../src/server/lanes/LaneNetwork.ts"
 import type { AcceptedHere } from "../../../src/server/ledger/Holder.ts"

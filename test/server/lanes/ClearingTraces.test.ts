@@ -1,7 +1,7 @@
 // Traces of the model check in the driver, about a nonce that a no-op uses: after a change of policy, a deadline, or a refusal by every node.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { maxFeeOf } from "../../../src/domain/transaction/evm/Market.ts"
+import { maxFeeOf } from "../../../src/networks/evm/rules/Market.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { memory } from "../ledger/Fixtures.ts"

@@ -2,7 +2,7 @@
 // what was charged. Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Record } from "effect"
-import { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as EvmProxy from "../../../testkit/EvmProxy.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"

@@ -1,9 +1,9 @@
 // A provider that asks for far too high fees: what it can make a transaction offer.
 import { assert } from "@effect/vitest"
 import { Effect, Logger, Metric } from "effect"
-import type { Priced } from "../../../src/domain/transaction/evm/Evm.ts"
-import { maxFeeOf, tipOf } from "../../../src/domain/transaction/evm/Market.ts"
-import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
+import * as EvmMarkets from "../../../src/networks/evm/chain/EvmMarkets.ts"
+import type { Priced } from "../../../src/networks/evm/rules/Evm.ts"
+import { maxFeeOf, tipOf } from "../../../src/networks/evm/rules/Market.ts"
 import { grow } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { memory } from "../ledger/Fixtures.ts"

@@ -1,11 +1,11 @@
 // Another program signs with the key of a relayer, and its transaction uses the nonce of one that is on its way.
 // Anvil makes blocks by the clock of the machine.
-import { attemptNonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { privateKeyToAccount } from "viem/accounts"
-import type { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import type { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
+import { attemptNonceOf } from "../../../src/networks/evm/rules/Evm.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as EvmProxy from "../../../testkit/EvmProxy.ts"
 import { accept, api, becomes, key, receiver, relayerAt } from "./fixtures.ts"

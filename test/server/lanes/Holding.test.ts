@@ -1,5 +1,5 @@
 // What keeps a transaction from getting a nonce: it waits with a code, leaves no hole, and goes on by itself.
-import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import { nonceOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"

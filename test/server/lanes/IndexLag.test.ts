@@ -3,7 +3,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import { nonceOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { memory } from "../ledger/Fixtures.ts"

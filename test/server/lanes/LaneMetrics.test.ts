@@ -1,7 +1,7 @@
 // What the metrics of a lane say about a transaction that is bumped and then confirmed.
 import { assert } from "@effect/vitest"
 import { Effect, Metric } from "effect"
-import { evmLaneMetrics } from "../../../src/server/lanes/evm/EvmLane.ts"
+import { evmLaneMetrics } from "../../../src/networks/evm/lane/EvmLane.ts"
 import { metrics } from "../../../src/server/lanes/LaneSending.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { memory } from "../ledger/Fixtures.ts"

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, insert } from "../../../testkit/LedgerRows.ts"
 import { ledger } from "../ledger/Fixtures.ts"
-import { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
 import * as TransactionsRepo from "../../../src/server/ledger/TransactionsRepo.ts"
 import * as Scenes from "./fake/Scenes.ts"
 

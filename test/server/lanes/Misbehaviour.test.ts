@@ -1,6 +1,6 @@
 // Nodes that lose, lie and refuse, in front of a lane: nothing is lost, and nothing is executed twice.
 // Anvil makes blocks by the clock of the machine.
-import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import { nonceOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Anvil from "../../../testkit/Anvil.ts"

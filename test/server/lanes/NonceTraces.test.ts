@@ -1,5 +1,5 @@
 // Traces of the model check in the driver, about the count of the chain: gaps below the next nonce, and counts that rise or fall.
-import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import { nonceOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"

@@ -1,8 +1,8 @@
 // What nodes other than geth and anvil do: a pool that is not shown by hash, and receipts of calls that the EVM stops.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Priced } from "../../../src/domain/transaction/evm/Evm.ts"
-import type { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import type { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
+import type { Priced } from "../../../src/networks/evm/rules/Evm.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { memory } from "../ledger/Fixtures.ts"
 import { hex } from "./fake/Hex.ts"

@@ -1,10 +1,10 @@
 // The rules of pools on real nodes, which disagree: anvil always, and geth if `TEST_GETH` names its binary.
 // Anvil makes blocks by the clock of the machine.
-import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { privateKeyToAccount } from "viem/accounts"
-import { classify } from "../../../src/domain/transaction/evm/Refusal.ts"
+import { nonceOf } from "../../../src/networks/evm/rules/Evm.ts"
+import { classify } from "../../../src/networks/evm/rules/Refusal.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as EvmProxy from "../../../testkit/EvmProxy.ts"
 import * as Geth from "../../../testkit/Geth.ts"

@@ -1,6 +1,6 @@
 // What the pools of anvil and geth answer to bytes, as `PoolRules.test.ts` found it on real nodes.
-import { maxFeeOf, raisedFees, tipOf } from "../../../src/domain/transaction/evm/Market.ts"
-import type { AnswerClass } from "../../../src/domain/transaction/evm/Refusal.ts"
+import { maxFeeOf, raisedFees, tipOf } from "../../../src/networks/evm/rules/Market.ts"
+import type { AnswerClass } from "../../../src/networks/evm/rules/Refusal.ts"
 
 const gwei = 10n ** 9n
 export const ether = 10n ** 18n

@@ -1,8 +1,8 @@
 // A database that is put back from a copy, with the same mark: no request is executed twice by it.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
-import type { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import type { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
+import { nonceOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { grow } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { memory } from "../ledger/Fixtures.ts"

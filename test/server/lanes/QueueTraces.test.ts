@@ -1,5 +1,5 @@
 // Traces of the model check in the driver, about transactions that wait for their nonce: their order, and what holds them.
-import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import { nonceOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,5 +1,5 @@
 // Traces of the model check in the driver, about a nonce that another transaction used: what proves it, and what follows.
-import { attemptNonceOf, nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import { attemptNonceOf, nonceOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../testkit/layerEach.ts"

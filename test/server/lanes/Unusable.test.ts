@@ -3,7 +3,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
-import type { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import type { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
 import type { Account } from "../../../src/server/ledger/LedgerEntries.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"

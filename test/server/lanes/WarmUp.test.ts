@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { recoverTransactionAddress } from "viem"
-import { warmUpSigner } from "../../../src/server/lanes/evm/EvmContext.ts"
+import { warmUpSigner } from "../../../src/networks/evm/lane/EvmContext.ts"
 
 it.effect("the warm-up signs a whole transaction", () =>
   Effect.gen(function* () {

@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
-import type { Rules } from "../../../src/domain/transaction/Rules.ts"
+import type { Rules } from "../../../src/networks/core/Rules.ts"
 import type { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import type { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LedgerMemory } from "../../../src/server/ledger/memory/LedgerMemory.ts"

@@ -1,5 +1,5 @@
 // What a process leaves behind if it dies at any point, and what the next holder of its lane finds.
-import { laneOf, nonceOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import { laneOf, nonceOf, noncesOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import type { Context } from "effect"

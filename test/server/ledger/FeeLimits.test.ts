@@ -1,5 +1,5 @@
 // The fees of an API key when signatures are committed: what it has left is used once, by whichever lane commits first.
-import { noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import { noncesOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

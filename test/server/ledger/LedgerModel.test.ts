@@ -3,14 +3,11 @@ import { evmOf } from "../../../testkit/EvmRows.ts"
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Array, Clock, Effect, Option, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { attemptNonceOf, nonceOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
-import type { Evm } from "../../../src/domain/transaction/evm/Evm.ts"
-import { cancel } from "../../../src/domain/transaction/evm/EvmRules.ts"
-import { cause } from "../../../src/domain/transaction/Cause.ts"
-import { Command, finish, mine } from "../../../src/domain/transaction/Rules.ts"
-import { isFinal } from "../../../src/domain/transaction/Transaction.ts"
-import type { Transaction } from "../../../src/domain/transaction/Transaction.ts"
-import type { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import { cause } from "../../../src/networks/core/Cause.ts"
+import { Command, finish, mine } from "../../../src/networks/core/Rules.ts"
+import { isFinal } from "../../../src/networks/core/Transaction.ts"
+import type { Transaction } from "../../../src/networks/core/Transaction.ts"
+import type { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
 import {
   apply,
   endOf,
@@ -18,7 +15,10 @@ import {
   withAttempt,
   withCancellation,
   withSent
-} from "../../../src/domain/transaction/Transition.ts"
+} from "../../../src/networks/core/Transition.ts"
+import { attemptNonceOf, nonceOf, noncesOf } from "../../../src/networks/evm/rules/Evm.ts"
+import type { Evm } from "../../../src/networks/evm/rules/Evm.ts"
+import { cancel } from "../../../src/networks/evm/rules/EvmRules.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { account, newTransaction } from "../../../testkit/LedgerRows.ts"

@@ -1,9 +1,9 @@
 // The commands of operators in the ledger: restored transactions, nonces and generations.
-import { laneOf, nonceOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Array, Effect, Option } from "effect"
-import { cause } from "../../../src/domain/transaction/Cause.ts"
-import { Command } from "../../../src/domain/transaction/Rules.ts"
+import { cause } from "../../../src/networks/core/Cause.ts"
+import { Command } from "../../../src/networks/core/Rules.ts"
+import { laneOf, nonceOf, noncesOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"

@@ -1,11 +1,11 @@
 // Writes whose rows change after they were read and before they are locked, and the order in which readers of events see them.
-import { laneOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import type { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import type { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
+import { laneOf, noncesOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { makeFeeLimits } from "../../../src/server/ledger/AcceptanceChecks.ts"
 import * as LanesRepo from "../../../src/server/ledger/LanesRepo.ts"
 import type { Account, StoredLane } from "../../../src/server/ledger/LedgerEntries.ts"

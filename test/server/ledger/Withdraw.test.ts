@@ -1,5 +1,5 @@
 // Withdrawals: what a client does with a transaction whose hash it does not want to wait for any longer.
-import { noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import { noncesOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Option } from "effect"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"

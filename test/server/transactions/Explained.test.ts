@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { KnownCode } from "../../../src/domain/transaction/Cause.ts"
+import { KnownCode } from "../../../src/networks/core/Cause.ts"
 import { TestClock } from "effect/testing"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"

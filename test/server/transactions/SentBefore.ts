@@ -5,13 +5,13 @@ import { Clock, DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
-import { memoProgram, systemProgram } from "../../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import { memoProgram, systemProgram } from "../../../src/networks/solana/rules/Programs.ts"
+import { base64Of } from "../../../src/networks/solana/rules/SolanaExchanges.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import { envelope, keyNamed, payment } from "../../../testkit/stellar/Building.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { makeKey, receiver } from "./Fixtures.ts"
-import { memoOf, prebuilt } from "./solana/Relayers.ts"
+import { memoOf, prebuilt } from "../../networks/solana/requests/Relayers.ts"
 
 export interface Shown {
   readonly id: string

@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { EvmPolicy } from "../../../src/domain/relayer/Policy.ts"
 import { networkOf, relayerOf } from "../lanes/fake/World.ts"
-import type { Request } from "../../../src/domain/transaction/evm/Evm.ts"
-import { simulationOf } from "../../../src/server/transactions/evm/EvmIntake.ts"
-import type { SimulationRules, SimulationView } from "../../../src/server/transactions/evm/EvmIntake.ts"
+import { simulationOf } from "../../../src/networks/evm/requests/EvmIntake.ts"
+import type { SimulationRules, SimulationView } from "../../../src/networks/evm/requests/EvmIntake.ts"
+import type { Request } from "../../../src/networks/evm/rules/Evm.ts"
 
 const gwei = 10n ** 9n
 const ether = 10n ** 18n

@@ -1,8 +1,8 @@
 // Keys and signed transactions for tests of the cluster.
-import type { MessageConfig } from "../../../src/domain/transaction/solana/Message.ts"
-import { systemProgram } from "../../../src/domain/transaction/solana/Programs.ts"
-import * as Wire from "../../../src/domain/transaction/solana/Wire.ts"
-import type { BuiltInstruction } from "../../../src/domain/transaction/solana/Wire.ts"
+import type { MessageConfig } from "../../../src/networks/solana/rules/Message.ts"
+import { systemProgram } from "../../../src/networks/solana/rules/Programs.ts"
+import * as Wire from "../../../src/networks/solana/rules/Wire.ts"
+import type { BuiltInstruction } from "../../../src/networks/solana/rules/Wire.ts"
 import type { Cluster } from "../../../testkit/solana/Cluster.ts"
 import * as Keys from "../../../testkit/solana/Keys.ts"
 

@@ -8,7 +8,7 @@ import type {
   ShownSequences
 } from "../../../src/client/Client.ts"
 import { RelayerId, RelayerQuery, UpdateRelayer } from "../../../src/domain/relayer/Relayer.ts"
-import { ClearNonces } from "../../../src/domain/transaction/evm/EvmSchemas.ts"
+import { ClearNonces } from "../../../src/networks/evm/rules/EvmSchemas.ts"
 import { call, callById } from "./Client.ts"
 import { bodyReader, pageOf, queryReader, versionOf } from "./Pages.ts"
 import { queries } from "./Registry.ts"

@@ -1,7 +1,7 @@
 // Claims on lanes in memory, and what their holder reads.
 import { Clock, Duration, Effect } from "effect"
-import { isFinal } from "../../../domain/transaction/Transaction.ts"
-import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import { isFinal } from "../../../networks/core/Transaction.ts"
+import type { Moment } from "../../../networks/core/TransactionValues.ts"
 import { maxReopened } from "../Claims.ts"
 import { Holder } from "../Holder.ts"
 import { pendingLimit } from "../LaneContentsRepo.ts"

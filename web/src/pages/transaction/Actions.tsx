@@ -1,7 +1,7 @@
 // What a person can do with a transaction: cancel, speed up, decide. What is not possible says why.
 import { useState } from "preact/hooks"
 import { isOfNetwork } from "../../../../src/client/Networks.ts"
-import { leastAbove } from "../../../../src/domain/transaction/evm/Market.ts"
+import { leastAbove } from "../../../../src/networks/evm/rules/Market.ts"
 import { exact, gwei, parse } from "../../data/Amounts.ts"
 import type { Failure } from "../../data/Failure.ts"
 import { act, refresh } from "../../data/Registry.ts"

@@ -1,0 +1,191 @@
+// Decisions that are the same for all networks: about pending transactions without the chain, and about what a single provider says.
+import { stalledAfter } from "../../domain/chain/Rpc.ts"
+import { cause } from "./Cause.ts"
+import type { Cause, Figures } from "./Cause.ts"
+import type { Family } from "./Family.ts"
+import { Command, finish } from "./Rules.ts"
+import type { Commands, Row, Scope, Situation } from "./Rules.ts"
+import type { Transaction } from "./Transaction.ts"
+import { earliest, maxWaitForFunds } from "./TransactionValues.ts"
+import type { Moment } from "./TransactionValues.ts"
+import { endOf } from "./Transition.ts"
+
+/** The state stays, with a code, until a moment and no longer than until the deadline. */
+export const holdUntil = <F extends Family, V>(
+  { transaction, now }: Pick<Situation<F, V>, "transaction" | "now">,
+  why: Cause,
+  scope: Scope,
+  until: Moment
+): Commands<F> => [
+  Command.Hold({ cause: why, scope }),
+  Command.PollAt({ at: transaction.validUntil > now ? earliest(until, transaction.validUntil) : until })
+]
+
+/**
+ * When a transaction without funds fails. The wait begins when nothing of the lane is in flight: until then the missing part may
+ * only be reserved. Undefined: it waits.
+ */
+export const fundsDeadline = <F extends Family, V>(
+  { transaction, rest, now }: Pick<Situation<F, V>, "transaction" | "rest" | "now">,
+  waits: boolean
+): Moment | undefined => {
+  const { quietSince } = rest
+  if (waits || quietSince === undefined) return undefined
+  const since = transaction.cause?.code === "insufficient_funds" ? transaction.causeSince : now
+  return Math.max(since, quietSince) + maxWaitForFunds
+}
+
+/** What is known of the transaction that may have executed it stays shown. */
+const restoredCause = ({ cause: why }: Transaction): Cause =>
+  why?.code === "restored_unproven" ? why : cause("restored_unproven")
+
+/** `nextPoll`: when the network is asked again. */
+export const make = <F extends Family>(nextPoll: (situation: Situation<F>) => Moment) => {
+  const hold = (situation: Situation<F>, why: Cause, scope: Scope = "transaction"): Commands<F> => [
+    Command.Hold({ cause: why, scope }),
+    Command.PollAt({ at: nextPoll(situation) })
+  ]
+
+  /** Neither a cancel nor a deadline ends it: it may have been executed by bytes that the ledger has forgotten. */
+  const restored: Row<F> = (situation) =>
+    situation.transaction.restored ? hold(situation, restoredCause(situation.transaction)) : undefined
+
+  const notWanted: Row<F> = ({ transaction }) => (transaction.intent === "execute" ? undefined : [endOf(transaction)])
+
+  const deadline: Row<F> = ({ transaction, now }) =>
+    now >= transaction.validUntil
+      ? [finish({ state: "expired", cause: cause("deadline_passed", { until: transaction.validUntil }) })]
+      : undefined
+
+  const policy: Row<F> = ({ terms }) =>
+    terms.isAllowed ? undefined : [finish({ state: "failed", cause: cause("policy_changed") })]
+
+  const stopped: Row<F> = (situation) => {
+    const { stop, ownStop } = situation
+    if (stop !== undefined) return hold(situation, stop, "lane")
+    return ownStop === undefined ? undefined : hold(situation, ownStop, "providers")
+  }
+
+  const paused: Row<F> = (situation) => {
+    const { isPaused, disabled } = situation.terms
+    if (isPaused) return hold(situation, cause("relayer_paused"), "relayer")
+    return disabled === undefined ? undefined : hold(situation, cause(disabled), "relayer")
+  }
+
+  const notBefore: Row<F> = (situation) => {
+    const { transaction, now } = situation
+    const { notBefore } = transaction
+    if (notBefore === undefined || now >= notBefore) return undefined
+    return holdUntil(situation, cause("not_before", { until: notBefore }), "transaction", notBefore)
+  }
+
+  const signer: Row<F> = (situation) => {
+    const { signerRetry } = situation
+    if (signerRetry === undefined) return undefined
+    const { code, at } = signerRetry
+    return holdUntil(situation, cause(code, { until: at }), "lane", at)
+  }
+
+  const windowFull: Row<F> = (situation) => {
+    const { lane, rest } = situation
+    if (rest.inFlight < lane.windowSize) return undefined
+    return hold(situation, cause("lane_window_full", { window: lane.windowSize, in_flight: rest.inFlight }), "lane")
+  }
+
+  return { restored, notWanted, deadline, policy, stopped, paused, notBefore, signer, windowFull }
+}
+
+// Whether what one provider shows is final: another one agrees, or for long no other one has had an opinion. The rule is the
+// same for all networks.
+
+/** Times the time until a block is final that no other provider has an opinion before one decides alone. */
+const patience = 10
+
+/** Times the required depth that a block has before one provider decides about it alone. */
+export const depthOfOne = 2
+
+export interface FinalityNumbers {
+  /** Milliseconds between two blocks, slots or ledgers. */
+  readonly blockTime: number
+  /** Blocks on top of a block that make it final. */
+  readonly required: number
+  /** Milliseconds after which one provider decides alone. */
+  readonly finalityByOne: number | "never"
+}
+
+/** What a transaction waits for, and since when. */
+interface Waiting {
+  readonly cause?: Cause
+  readonly causeSince: Moment
+}
+
+/** What a provider says about what another one shows. `host` is masked. */
+export type Opinion =
+  | { readonly _tag: "Agrees" }
+  | { readonly _tag: "Contradicts"; readonly host: string }
+  /** Its head moves, and is not beyond what it is asked about. */
+  | { readonly _tag: "Behind"; readonly host: string }
+  /** It is stalled, or answers the question with errors or nothing. */
+  | { readonly _tag: "Silent"; readonly host: string; readonly since: Moment; readonly error: string }
+
+type Silent = Extract<Opinion, { readonly _tag: "Silent" }>
+
+/**
+ * `Missing`: nobody has an opinion. `Alone`: for so long that one provider decides, if its block is `depthOfOne` times as deep
+ * as required. `Waiting`: another one can have an opinion soon.
+ */
+export type Verdict =
+  | { readonly _tag: "Agreed" }
+  | { readonly _tag: "Disputed"; readonly host?: string }
+  | { readonly _tag: "Waiting" }
+  | { readonly _tag: "Missing" | "Alone"; readonly figures: Pick<Figures, "host" | "error" | "decides_at"> }
+
+/** Milliseconds without any other opinion after which one provider decides alone. Undefined: never. */
+export const aloneAfter = ({ blockTime, required, finalityByOne }: FinalityNumbers): number | undefined =>
+  finalityByOne === "never" ? undefined : Math.max(finalityByOne, patience * required * blockTime)
+
+/** Since when nobody has had an opinion about the transaction. The ledger remembers it. Undefined: somebody had one. */
+const missingSince = ({ cause, causeSince }: Waiting): Moment | undefined =>
+  cause?.code === "second_provider_missing" ? causeSince : undefined
+
+const missing = (
+  { host, error }: Silent,
+  numbers: FinalityNumbers,
+  since: Moment | undefined,
+  now: Moment,
+  areStalled: boolean
+): Verdict => {
+  const after = aloneAfter(numbers)
+  const decidesAt = after === undefined ? undefined : (since ?? now) + after
+  const isOver = decidesAt !== undefined && now >= decidesAt && areStalled
+  const figures = { host, error, ...(decidesAt === undefined ? {} : { decides_at: Math.max(decidesAt, now) }) }
+  return { _tag: isOver ? "Alone" : "Missing", figures }
+}
+
+/**
+ * `opinions`: of every other provider; empty if there is only one provider, which then decides alone. A time of silence that
+ * another instance has seen counts, but each provider has to be silent here as well for as long as makes it stalled.
+ */
+export const verdictOf = (
+  opinions: ReadonlyArray<Opinion>,
+  transaction: Waiting,
+  numbers: FinalityNumbers,
+  now: Moment
+): Verdict => {
+  const silent: Array<Silent> = []
+  let disputed: Verdict | undefined
+  let isBehind = false
+  for (const opinion of opinions) {
+    if (opinion._tag === "Agrees") return { _tag: "Agreed" }
+    if (opinion._tag === "Contradicts") disputed ??= { _tag: "Disputed", host: opinion.host }
+    if (opinion._tag === "Behind") isBehind = true
+    if (opinion._tag === "Silent") silent.push(opinion)
+  }
+  if (disputed !== undefined) return disputed
+  const [first] = silent
+  if (first === undefined) return { _tag: isBehind ? "Waiting" : "Agreed" }
+  if (isBehind) return { _tag: "Waiting" }
+  const since = missingSince(transaction)
+  const areStalled = silent.every((one) => now - one.since >= stalledAfter(numbers.blockTime))
+  return areStalled || since !== undefined ? missing(first, numbers, since, now, areStalled) : { _tag: "Waiting" }
+}

@@ -1,0 +1,373 @@
+// Evm, as lanes ask for it: polls, answers to questions, signatures and broadcasts for one account.
+import { Clock, Effect, Metric } from "effect"
+import { Hex } from "effect/encoding"
+import { maskUrl } from "../../../domain/chain/Rpc.ts"
+import { firstOfEachSet } from "../../../server/lanes/LaneNetwork.ts"
+import type {
+  Finding,
+  Inquiry,
+  LaneChain,
+  LaneOptions,
+  Poll,
+  PollOptions,
+  SendingNetwork
+} from "../../../server/lanes/LaneNetwork.ts"
+import { countPoll } from "../../../server/lanes/LaneSending.ts"
+import { present } from "../../core/Presentation.ts"
+import type { Unreachable } from "../../core/Rules.ts"
+import { currentAttempts, isFinal, newestRequest, requestOf } from "../../core/Transaction.ts"
+import type { Transaction } from "../../core/Transaction.ts"
+import { poll as pollBounds } from "../../core/TransactionValues.ts"
+import * as EvmBytes from "../chain/EvmBytes.ts"
+import { agreedEstimate, callAt, isHalt, isOutOfGas, receiptOf, revertReasonOf } from "../chain/EvmCalls.ts"
+import type { CallError } from "../chain/EvmCalls.ts"
+import { findTaker } from "../chain/EvmEvidence.ts"
+import { readDataFee } from "../chain/EvmMarkets.ts"
+import { EvmNodes, sendBytes } from "../chain/EvmNodes.ts"
+import type { EvmProviders } from "../chain/EvmNodes.ts"
+import { isEstimated } from "../rules/Costs.ts"
+import { nonceOf, noncesOf } from "../rules/Evm.ts"
+import type { Evm, Question, ReceiptDetails, Seen, TakerEvidence } from "../rules/Evm.ts"
+import { ampleBalance, pollInterval } from "../rules/EvmNumbers.ts"
+import { evmRules } from "../rules/EvmRules.ts"
+import { takerVerdictOf } from "../rules/LaneNonces.ts"
+import { classify } from "../rules/Refusal.ts"
+import type { NodeAnswer } from "../rules/Refusal.ts"
+import {
+  beliefsOf,
+  makeMemory,
+  makeSigner,
+  numbersOf,
+  providersOf,
+  unsignedTransactionOf,
+  warmUpSigner
+} from "./EvmContext.ts"
+import type { EvmContext, EvmMemory, EvmRelayer, PollResult } from "./EvmContext.ts"
+import * as EvmCounts from "./EvmCounts.ts"
+import * as EvmPoll from "./EvmPoll.ts"
+
+// Answers what decisions about evm transactions ask besides a poll: what a call needs, which transaction used a nonce, and why a
+// call reverted.
+
+type Ask<Tag extends Question["_tag"]> = Extract<Question, { readonly _tag: Tag }>
+
+/** `Unknown` if no provider answers, even if the request gives its gas. */
+const estimated = Effect.fnUntraced(function* (context: EvmContext, { row, seen }: Inquiry<Evm>) {
+  const { transaction, relayer } = row
+  const providers = yield* providersOf(context, relayer)
+  const request = newestRequest(transaction)
+  const call = { ...request, from: context.address }
+  const asked = providers.first((node) =>
+    Effect.all(
+      [
+        isEstimated(request) ? Effect.asSome(agreedEstimate(providers, node, call)) : Effect.succeedNone,
+        readDataFee(node, numbersOf(relayer), request, context.memory.lastRollupFee)
+      ],
+      { concurrency: 2 }
+    ).pipe(
+      Effect.map(([gas, data]): Partial<Seen> => ({
+        ...(gas._tag === "Some" ? { estimate: gas.value } : {}),
+        ...(data === undefined ? {} : { dataFee: data })
+      }))
+    )
+  )
+  const found = yield* Effect.orElseSucceed(asked, (): Partial<Seen> => ({ estimate: { _tag: "Unknown" } }))
+  return { seen: { ...seen, ...found, isInquired: true } } satisfies Finding<Evm>
+})
+
+/** Remembers since when the indexes of providers lag behind the block that used the nonce. */
+const noteBehind = Effect.fnUntraced(function* ({ behind }: EvmMemory, number: number, taker: TakerEvidence) {
+  if (taker._tag !== "Behind") {
+    behind.delete(number)
+    return taker
+  }
+  const since = behind.get(number) ?? (yield* Clock.currentTimeMillis)
+  behind.set(number, since)
+  return { ...taker, since }
+})
+
+/** Whether every provider answers, and none of them has a receipt of one of the attempts. */
+const hasNoReceipt = Effect.fnUntraced(function* (providers: EvmProviders, hashes: ReadonlyArray<string>) {
+  const answers = yield* providers.each((node) =>
+    Effect.forEach(hashes, (hash) => node.call(receiptOf(hash)), { concurrency: "unbounded" })
+  )
+  return answers.every((receipts) => receipts?.every((receipt) => receipt === null) === true)
+})
+
+/** What used the nonce. What is in no attempt marks the requests that it could be, before any of them gets a new nonce. */
+const findForeign = Effect.fnUntraced(function* (
+  context: EvmContext,
+  { row: { transaction, relayer }, seen }: Inquiry<Evm>,
+  { nonce }: Ask<"Foreign">
+) {
+  const providers = yield* providersOf(context, relayer)
+  const { address } = context
+  const hashes = currentAttempts(transaction).map(({ hash }) => hash)
+  const sought = { address, nonce, hashes, finality: numbersOf(relayer).finality }
+  const find = providers.first((node) => findTaker(providers, node, sought, seen.head.number))
+  const answered = yield* Effect.orElseSucceed(find, () => ({ _tag: "Behind" }) as const)
+  const taker = yield* noteBehind(context.memory, transaction.number, answered)
+  const verdict = takerVerdictOf(transaction, address, { ...seen, taker }, yield* Clock.currentTimeMillis)
+  const isOpen = verdict._tag === "Unproven" || verdict._tag === "Behind"
+  const needsAll = isOpen && transaction.intent === "clear"
+  const finding: Finding<Evm> = {
+    seen: { ...seen, taker, ...(needsAll ? { hasNoReceipt: yield* hasNoReceipt(providers, hashes) } : {}) },
+    ...(verdict._tag === "Taken" && verdict.call !== undefined ? { foreign: [verdict.call] } : {})
+  }
+  return finding
+})
+
+/** The words of an exceptional halt are shown in any case: they are those of the node. A reason has data of the contract. */
+const failureOf = (error: CallError, isWanted: boolean): Partial<ReceiptDetails> => ({
+  ...present("revertReason", isWanted || isHalt(error) ? revertReasonOf(error) : undefined),
+  ...present("isOutOfGas", isOutOfGas(error))
+})
+
+/** What the call does at the state after its block. */
+const findRevertReason = Effect.fnUntraced(function* (
+  context: EvmContext,
+  { row: { transaction, relayer }, seen }: Inquiry<Evm>,
+  { isWanted, ordinal, receipt }: Ask<"RevertReason">
+) {
+  const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
+  const providers = yield* providersOf(context, relayer)
+  const answer =
+    attempt === undefined
+      ? undefined
+      : yield* Effect.orElseSucceed(
+          providers.first((node) => {
+            const call = { ...requestOf(transaction, attempt), from: context.address, gas: attempt.offer.gasLimit }
+            return node.ask(callAt(call, receipt.height))
+          }),
+          () => undefined
+        )
+  const details = answer?._tag === "RpcError" ? { ...receipt.details, ...failureOf(answer, isWanted) } : receipt.details
+  const sights = new Map([
+    ...seen.sights,
+    [ordinal, { _tag: "Receipt", receipt: { ...receipt, details }, isReasonAsked: true }] as const
+  ])
+  return { seen: { ...seen, sights } } satisfies Finding<Evm>
+})
+
+const answerInquiry = (context: EvmContext, inquiry: Inquiry<Evm>): Effect.Effect<Finding<Evm>> => {
+  const { question } = inquiry
+  switch (question._tag) {
+    case "Estimate":
+      return estimated(context, inquiry)
+    case "Foreign":
+      return findForeign(context, inquiry, question)
+    case "RevertReason":
+      return findRevertReason(context, inquiry, question)
+  }
+}
+
+// The metrics that only lanes of evm have.
+
+const transactionFeesPaid = Metric.counter("transaction_fees_paid_gwei_total", {
+  description: "Fees that confirmed and reverted transactions have paid, in gwei.",
+  incremental: true
+})
+
+export const evmLaneMetrics = [transactionFeesPaid]
+
+/** Wei per gwei. */
+const gwei = 10 ** 9
+
+/** In wei. */
+const countFee = (paid: bigint) => Metric.update(transactionFeesPaid, Number(paid) / gwei)
+
+/**
+ * Transactions of a lane that are on their way to a node at once, in one JSON-RPC batch; one if the node keeps no gaps. A step
+ * has at most 64, which eight at a time took eight exchanges: 32 take a tenth less processor time per transaction.
+ */
+const inParallel = 32
+
+const dependsOnBalance = ({ state, cause }: Transaction<Evm>): boolean =>
+  state === "pending" || cause?.code === "insufficient_funds"
+
+/**
+ * The balance of a previous poll, if no transaction waits for a decision about funds and the balance is far above what was in
+ * flight since then. This saves a call per second on chains with short blocks. Undefined: the poll reads the balance. Decisions
+ * about transactions that arrive before the next poll use it as well. If it is too high, because another program uses the key, a
+ * node refuses the bytes.
+ */
+const knownBalance = ({ memory }: EvmContext, { rows, totals, now }: PollOptions<Evm>): bigint | undefined => {
+  const { balance } = memory
+  if (balance === undefined || now >= balance.readAt + pollBounds.maximum) return undefined
+  if (rows.some(({ transaction }) => dependsOnBalance(transaction))) return undefined
+  balance.inFlight = totals.reserved > balance.inFlight ? totals.reserved : balance.inFlight
+  return balance.inFlight > 0n && balance.wei >= ampleBalance * balance.inFlight ? balance.wei : undefined
+}
+
+const logged = new Set<string>()
+
+/** Texts that the table of refusals does not know are logged once: they may need a line there. */
+const logUnknown = (answers: ReadonlyArray<NodeAnswer>) =>
+  Effect.forEach(
+    answers.filter((answer) => classify(answer) === "unknown"),
+    (answer) => {
+      const text = "message" in answer ? (answer.message ?? "").slice(0, 200) : ""
+      if (logged.has(text) || logged.size > 1000) return Effect.void
+      logged.add(text)
+      return Effect.annotateLogs(Effect.logWarning("answer of a node is not known"), { answer: text })
+    },
+    { discard: true }
+  )
+
+/** One poll for each set of providers. */
+const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: PollOptions<Evm>) {
+  const { rows, lane, now } = options
+  const { memory, nodes } = context
+  const polls = new Map<string, PollResult>()
+  const failures = new Map<string, Unreachable>()
+  let isOtherChain = false
+  const inFlight = rows.filter(({ transaction }) => transaction.place !== undefined && !isFinal(transaction))
+  const balance = knownBalance(context, options)
+  for (const relayer of firstOfEachSet(rows.map(({ relayer }) => relayer))) {
+    const { urlsKey } = relayer
+    const numbers = numbersOf(relayer)
+    const providers = yield* providersOf(context, relayer)
+    const own = inFlight.filter((row) => row.relayer.urlsKey === urlsKey)
+    const taken = yield* Effect.result(
+      EvmPoll.take({
+        providers,
+        nodes,
+        numbers,
+        lane: noncesOf(lane),
+        transactions: own.map(({ transaction }) => transaction),
+        memory,
+        beliefs: beliefsOf(memory, urlsKey),
+        urls: relayer.urls.filter(({ weight }) => weight > 0),
+        now,
+        headAfter: memory.polls.get(urlsKey)?.headAskedAt ?? 0,
+        balance
+      })
+    )
+    if (taken._tag === "Success") {
+      polls.set(urlsKey, taken.success)
+      yield* countPoll("seen")
+    } else {
+      const isMismatch = taken.failure.code === "mismatch"
+      failures.set(urlsKey, EvmPoll.unreachable(taken.failure, numbers, now))
+      isOtherChain ||= isMismatch
+      yield* countPoll(isMismatch ? "chain_changed" : "unreachable")
+    }
+  }
+  memory.polls = polls
+  return { polls, failures, isOtherChain }
+})
+
+interface HeardFrom {
+  readonly answer: NodeAnswer
+  readonly url: string
+}
+
+/**
+ * Bytes that are sent again may be accepted and never passed on: an operator sees by which providers. A provider that has missing bytes
+ * already does not show its pool by hash, as Cosmos chains: it shows transactions only when they are mined.
+ */
+const rememberHosts = Effect.fnUntraced(function* (
+  { memory }: EvmContext,
+  raw: Uint8Array,
+  heard: ReadonlyArray<HeardFrom>
+) {
+  const accepted = heard.filter(({ answer }) => classify(answer) === "accepted")
+  if (accepted.length === 0) return
+  const hash = yield* EvmBytes.hashOf(raw)
+  const hosts = accepted.map(({ url }) => maskUrl(url))
+  memory.acceptedBy.set(hash, new Set([...(memory.acceptedBy.get(hash) ?? []), ...hosts]))
+  const missed = memory.absences.get(hash)
+  for (const { answer, url } of accepted) {
+    if (answer._tag === "RpcError" && (missed?.get(url)?.polls ?? 0) > 0) memory.hidesPool.add(url)
+  }
+})
+
+/** What is remembered of bytes is forgotten with their transaction. */
+const forgetBytes = ({ memory: { absences, acceptedBy } }: EvmContext, { rows }: PollOptions<Evm>): void => {
+  if (acceptedBy.size + absences.size === 0) return
+  const open = new Set(rows.flatMap(({ transaction }) => transaction.attempts.map(({ hash }) => hash)))
+  for (const all of [acceptedBy, absences]) {
+    for (const hash of all.keys()) if (!open.has(hash)) all.delete(hash)
+  }
+}
+
+/** URLs of the network come first: a relayer's own ones may be those of a caller that may use this relayer alone. */
+const sourcesOf = (
+  { rows }: PollOptions<Evm>,
+  polls: ReadonlyMap<string, PollResult>
+): ReadonlyArray<EvmCounts.Source> => {
+  const relayers = firstOfEachSet(rows.map(({ relayer }) => relayer))
+  const ordered = relayers.toSorted((one, other) => Number(one.hasOwnUrls) - Number(other.hasOwnUrls))
+  return ordered.flatMap((relayer) => {
+    const poll = polls.get(relayer.urlsKey)
+    return poll === undefined ? [] : [{ relayer, poll }]
+  })
+}
+
+const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOptions): LaneChain<Evm> => {
+  const context: EvmContext = { address, nodes, memory: makeMemory(genesis) }
+  const { memory } = context
+  const signer = makeSigner(keys, address)
+
+  const poll = Effect.fn("EvmLane.poll")(function* (options: PollOptions<Evm>) {
+    memory.genesis = options.stored.genesis
+    const { polls, failures, isOtherChain } = yield* pollEach(context, options)
+    forgetBytes(context, options)
+    const { reading, doubts } = yield* EvmCounts.readAll(context, options, sourcesOf(options, polls))
+    const found: Poll<Evm> = {
+      isAnswered: polls.size > 0,
+      isOtherChain,
+      seenOf: ({ transaction, relayer }, now) => {
+        const seen = polls.get(relayer.urlsKey)
+        if (seen !== undefined) return seen.views.get(transaction.number) ?? seen.base
+        const failure = failures.get(relayer.urlsKey)
+        const retryAt = now + pollInterval(numbersOf(relayer))
+        return failure === undefined || failure.retryAt <= now
+          ? { _tag: "Unreachable", code: failure?.code ?? "providers_unavailable", retryAt }
+          : failure
+      },
+      doubtOf: ({ urlsKey }) => doubts.get(urlsKey),
+      heightOf: ({ urlsKey }) => polls.get(urlsKey)?.base.head.number ?? 0,
+      ...(reading === undefined ? {} : { reading })
+    }
+    return found
+  })
+
+  return {
+    poll,
+    inquire: (_, inquiries) =>
+      Effect.forEach(inquiries, (inquiry) => answerInquiry(context, inquiry), { concurrency: "unbounded" }),
+    sign: (unsigned) => signer.sign(unsigned.relayer.signerId, unsignedTransactionOf(unsigned)),
+    broadcast: Effect.fnUntraced(function* (relayer: EvmRelayer, raw: Uint8Array, sends: number) {
+      const providers = yield* providersOf(context, relayer)
+      const send = sendBytes(`0x${Hex.encode(raw)}`)
+      const heard = yield* providers.broadcast(
+        (node) => Effect.map(send(node), (answer) => ({ answer, url: node.url })),
+        sends
+      )
+      if (sends > 0) yield* rememberHosts(context, raw, heard)
+      const answers = heard.map(({ answer }) => answer)
+      yield* logUnknown(answers)
+      return answers
+    }),
+    broadcastsAtOnce: (relayers) => (relayers.every((relayer) => numbersOf(relayer).hasMempool) ? inParallel : 1),
+    noteFinal: (transaction) => {
+      const { mined, number } = transaction
+      memory.behind.delete(number)
+      const nonce = nonceOf(transaction)
+      if (mined === undefined) return Effect.void
+      // The next poll need not ask the ledger what used it, of whichever providers.
+      if (nonce !== undefined) for (const { explained } of memory.beliefs.values()) explained.add(nonce)
+      return countFee(mined.receipt.paid)
+    }
+  }
+}
+
+export const networkOf = (nodes: EvmNodes["Service"]): SendingNetwork<Evm> => ({
+  rules: evmRules,
+  open: (lane) => open(nodes, lane),
+  // The first real signature meets the same failure and reports it.
+  warmUp: Effect.ignore(warmUpSigner)
+})
+
+export const network = Effect.map(EvmNodes, networkOf)

@@ -1,0 +1,388 @@
+// The intake of evm: decodes, checks and simulates what callers want to send from relayers of evm networks.
+import { DateTime, Effect, Option, Struct } from "effect"
+import { contractCreation } from "../../../domain/relayer/Policy.ts"
+import { BadRequest } from "../../../domain/request/Request.ts"
+import type { Violation } from "../../../domain/request/Request.ts"
+import { rpcFailure } from "../../../server/chains/RpcFailure.ts"
+import type { RpcNode } from "../../../server/chains/RpcNode.ts"
+import { Ledger } from "../../../server/ledger/Ledger.ts"
+import { OutboundWork } from "../../../server/limits/RateLimits.ts"
+import { isNewestOf } from "../../../server/transactions/Intake.ts"
+import type { Admitted, Intake, Sender } from "../../../server/transactions/Intake.ts"
+import { present } from "../../core/Presentation.ts"
+import { TransactionConflict } from "../../core/Rules.ts"
+import { exceeded, TransactionLimitExceeded } from "../../core/TransactionLimits.ts"
+import type { NetworkLimits } from "../../core/TransactionLimits.ts"
+import type { Speed } from "../../core/TransactionValues.ts"
+import * as EvmBytes from "../chain/EvmBytes.ts"
+import { balanceOf, blockAt, codeOf, nodeEstimate } from "../chain/EvmCalls.ts"
+import type { NodeEstimate } from "../chain/EvmCalls.ts"
+import { readDataFee } from "../chain/EvmMarkets.ts"
+import { EvmNodes } from "../chain/EvmNodes.ts"
+import {
+  deadlineOf,
+  evmTermsOf,
+  isMixedCase,
+  isOwnCall,
+  limitedOwnCall,
+  ownCodeCall,
+  policyViolationsOf,
+  violationsOf
+} from "../rules/Admission.ts"
+import type { Admission } from "../rules/Admission.ts"
+import {
+  chargesOf,
+  costOf,
+  estimatedLimitOf,
+  gasCapsOf,
+  givenFees,
+  isEstimated,
+  noopReserve,
+  priceType,
+  shortageOf,
+  speedOf
+} from "../rules/Costs.ts"
+import type { Estimate, Evm, EvmTarget, Head, Request } from "../rules/Evm.ts"
+import { transactionGas } from "../rules/EvmNumbers.ts"
+import type { NetworkNumbers } from "../rules/EvmNumbers.ts"
+import { evmRules } from "../rules/EvmRules.ts"
+import { ReplaceEvmTransaction, SendEvmTransaction } from "../rules/EvmSchemas.ts"
+import type { Simulation } from "../rules/EvmSchemas.ts"
+import { atMost, floorOf, marketFor, maxFeeOf, operatorFeeAt, priceOf } from "../rules/Market.ts"
+import type { Fees, Market } from "../rules/Market.ts"
+import { evmSenderOf, makeRelayerNodes } from "./EvmSenders.ts"
+import type { EvmSender } from "./EvmSenders.ts"
+
+// Checks of a request against its relayer, its network and its API key, and what is stored of it.
+
+/** The fields of a body that decide about its effect and its price. */
+const effective = [
+  "to",
+  "value",
+  "data",
+  "gas_limit",
+  "gas_price",
+  "max_fee_per_gas",
+  "max_priority_fee_per_gas",
+  "speed",
+  "simulate",
+  "wait_for_funds"
+] as const
+
+const requestOf = (body: SendEvmTransaction): Request => Struct.pick(body, effective)
+
+/** The checksum function needs a library that takes 15 MB: it is loaded with the first address in mixed case. */
+const checksumFor = ({ to }: Pick<SendEvmTransaction, "to">) =>
+  to !== undefined && isMixedCase(to) ? EvmBytes.checksum : Effect.succeed((address: string) => address)
+
+const admissionOf = Effect.fnUntraced(function* (body: SendEvmTransaction, target: EvmTarget) {
+  const admission: Admission = {
+    now: DateTime.toEpochMillis(yield* DateTime.now),
+    terms: evmTermsOf(target),
+    checksum: yield* checksumFor(body)
+  }
+  return admission
+})
+
+/** Everything that is wrong with the request itself. Empty: it is admitted. */
+const requestViolations = (body: SendEvmTransaction, target: EvmTarget) =>
+  Effect.map(admissionOf(body, target), (admission) => violationsOf(body, admission))
+
+/** What limits of the API key, or code of the account, forbid about data for the own address. */
+const ownCallViolation = (
+  body: SendEvmTransaction,
+  { relayer: { address } }: EvmTarget,
+  limits: NetworkLimits | undefined,
+  code: string
+): Violation | undefined =>
+  limitedOwnCall(body, address, limits) ?? (code !== "0x" && isOwnCall(body, address) ? ownCodeCall : undefined)
+
+/** Those of `violations` that only the relayer's policy forbids. */
+export const policyViolations = (body: SendEvmTransaction, target: EvmTarget) =>
+  Effect.map(admissionOf(body, target), (admission) => policyViolationsOf(body, admission))
+
+/** What the limits of the API key do not allow. Fees per day are summed by the ledger. */
+const limitViolation = (
+  { value, to = contractCreation }: SendEvmTransaction,
+  limits: NetworkLimits | undefined
+): Violation | undefined =>
+  limits === undefined ? undefined : exceeded("evm", { value, receivers: [{ field: "to", address: to }] }, limits)
+
+// The figures of a simulation, from what a provider and the ledger say. Pure.
+
+/** What the relayer's policy and its network decide. */
+export interface SimulationRules extends EvmTarget {
+  readonly numbers: Pick<NetworkNumbers, "transactionGasCap">
+}
+
+/** What the provider and the ledger say now. */
+export interface SimulationView {
+  readonly head: Pick<Head, "gasLimit">
+  readonly market: Market
+  readonly estimate: Estimate
+  /** As in `Seen`. */
+  readonly dataFee?: bigint
+  readonly noopDataFee?: bigint
+  /** Wei. */
+  readonly balance: bigint
+  /** Wei that the open transactions of the account can cost. */
+  readonly reserved: bigint
+}
+
+const feeFields = (fees: Fees) =>
+  fees.type === "legacy"
+    ? { gas_price: fees.gasPrice }
+    : { max_fee_per_gas: fees.maxFee, max_priority_fee_per_gas: fees.tip }
+
+const gasOf = (
+  request: Request,
+  { numbers }: SimulationRules,
+  { estimate, head }: SimulationView
+): bigint | undefined =>
+  request.gas_limit ?? (estimate._tag === "Gas" ? estimatedLimitOf(estimate.gas, gasCapsOf(head, numbers)) : undefined)
+
+const revertFields = (estimate: Estimate) => {
+  if (estimate._tag === "Gas") return { would_revert: false, gas_used: estimate.gas }
+  if (estimate._tag !== "Reverts") return {}
+  const { reason } = estimate
+  return { would_revert: true, ...(reason === undefined ? {} : { revert_reason: reason }) }
+}
+
+const shortfall = (cost: bigint, rules: SimulationRules, known: SimulationView): Violation | undefined => {
+  const { balance, reserved, market, noopDataFee } = known
+  const { minBalance } = evmTermsOf(rules)
+  const budget = {
+    balance,
+    reserved,
+    minBalance,
+    reserve: noopReserve(market, { noopGas: transactionGas, ...(noopDataFee === undefined ? {} : { noopDataFee }) })
+  }
+  return shortageOf(cost, budget) === undefined
+    ? undefined
+    : {
+        field: "balance",
+        message: `needs ${cost} wei; the account has ${balance} wei, of which other transactions reserve ${reserved}`
+      }
+}
+
+const tooLow = (price: Fees, { market }: SimulationView): Violation | undefined => {
+  const floor = floorOf(market)
+  return maxFeeOf(price) < floor
+    ? { field: "fees", message: `offers ${maxFeeOf(price)} wei per gas; the next block requires at least ${floor}` }
+    : undefined
+}
+
+const withoutGas = ({ estimate }: SimulationView, request: Request): Violation | undefined => {
+  if (!isEstimated(request)) return undefined
+  if (estimate._tag === "Refused") {
+    return { field: "data", message: `the provider does not estimate the call: ${estimate.words}` }
+  }
+  return estimate._tag === "Reverts" ? { field: "data", message: "the call reverts now" } : undefined
+}
+
+/** `violations` are the reasons for which a send would be refused whatever the chain says. */
+export const simulationOf = (
+  request: Request,
+  rules: SimulationRules,
+  known: SimulationView,
+  violations: ReadonlyArray<Violation>
+): Simulation => {
+  const { market, balance, reserved, estimate, dataFee } = known
+  const terms = evmTermsOf(rules)
+  const type = priceType({ isEip1559: terms.isEip1559 })
+  const gas = gasOf(request, rules, known)
+  const offer = (speed: Speed): Fees => atMost(priceOf(market, speed, type), terms.cap)
+  const costAt = (fees: Fees) => costOf({ fees, ...chargesOf(gas ?? transactionGas, known) }, request.value)
+  const shownAs = (fees: Fees) => ({
+    ...feeFields(fees),
+    max_cost: costAt(fees)
+  })
+  const price = givenFees(request) ?? offer(speedOf(request))
+  const found = [
+    ...violations,
+    withoutGas(known, request),
+    tooLow(price, known),
+    gas === undefined ? undefined : shortfall(costAt(price), rules, known)
+  ].filter((violation) => violation !== undefined)
+  return {
+    is_accepted: violations.length === 0,
+    problems: found,
+    ...revertFields(estimate),
+    ...(gas === undefined
+      ? {}
+      : {
+          gas_limit: Number(gas),
+          price: shownAs(price),
+          prices: {
+            safeLow: shownAs(offer("safeLow")),
+            average: shownAs(offer("average")),
+            fast: shownAs(offer("fast")),
+            fastest: shownAs(offer("fastest"))
+          }
+        }),
+    ...(dataFee === undefined ? {} : { data_fee: dataFee }),
+    ...(gas === undefined || market.operatorFee === undefined
+      ? {}
+      : { operator_fee: operatorFeeAt(market.operatorFee, gas) }),
+    ...(market.baseFee === undefined ? {} : { base_fee: market.baseFee }),
+    balance,
+    reserved
+  }
+}
+
+// Simulates a send: asks a provider what it would do and cost now, without storing or sending anything.
+
+/** A simulation asks one provider: nothing depends on its answer. */
+const toEstimate = (found: NodeEstimate): Estimate =>
+  found._tag === "Reverts"
+    ? { _tag: "Reverts", second: "not_configured", ...(found.reason === undefined ? {} : { reason: found.reason }) }
+    : found
+
+interface SimulationLimits {
+  readonly limits: NetworkLimits | undefined
+  readonly forbidden: Violation | undefined
+}
+
+const makeSimulation = Effect.gen(function* () {
+  const { first: nodes } = yield* makeRelayerNodes
+  const { markets } = yield* EvmNodes
+  const ledger = yield* Ledger
+  const outboundWork = yield* OutboundWork
+
+  const askNode = Effect.fnUntraced(function* (node: RpcNode, body: SendEvmTransaction, sender: EvmSender) {
+    const { relayer, numbers } = sender
+    const { to, value, data } = body
+    const call = {
+      from: relayer.address,
+      value,
+      ...(to === undefined ? {} : { to }),
+      ...(data === undefined ? {} : { data })
+    }
+    const [head, balance, estimate, dataFee, noopDataFee, code] = yield* Effect.all(
+      [
+        node.call(blockAt("latest")),
+        node.call(balanceOf(relayer.address)),
+        nodeEstimate(node, call),
+        readDataFee(node, numbers, call),
+        readDataFee(node, numbers, { to: relayer.address, value: 0n }),
+        isOwnCall(body, relayer.address) ? node.call(codeOf(relayer.address)) : Effect.succeed("0x")
+      ],
+      { concurrency: "unbounded" }
+    )
+    if (head === null) return yield* rpcFailure("invalid_answer").of("eth_getBlockByNumber")
+    const found = yield* markets.at({ node, head }, numbers)
+    const market = marketFor(found, evmTermsOf(sender))
+    return {
+      head,
+      balance,
+      code,
+      estimate: toEstimate(estimate),
+      market,
+      ...(dataFee === undefined ? {} : { dataFee }),
+      ...(noopDataFee === undefined ? {} : { noopDataFee })
+    }
+  })
+
+  return Effect.fn("EvmIntake.simulate")(function* (
+    body: SendEvmTransaction,
+    { target, account }: Sender<Evm>,
+    { limits, forbidden }: SimulationLimits
+  ) {
+    const sender = evmSenderOf(target, account)
+    const reserved = yield* ledger.reserved(account)
+    const ask = nodes(account.relayerId, sender.numbers.chainId, (node) => askNode(node, body, sender))
+    const { code, ...known } = yield* outboundWork.run(ask)
+    const limit = forbidden ?? limitViolation(body, limits)
+    const own = ownCallViolation(body, target, limits, code)
+    const found = [limit, own].filter((one) => one !== undefined)
+    const violations = [...(yield* requestViolations(body, target)), ...found]
+    return simulationOf(requestOf(body), sender, { ...known, reserved }, violations)
+  })
+})
+
+interface Allowance {
+  readonly limits: NetworkLimits | undefined
+  readonly prefix: string
+}
+
+/** How long an admission waits for the code of an account. The lane looks at it again before the first signature. */
+const codePatience = "3 seconds"
+
+/** If the gas is estimated or the market decides the price, the fees are counted when the transaction is signed. */
+const feeOf = (request: Request, target: EvmTarget): bigint => {
+  const given = givenFees(request)
+  const price = given === undefined ? evmTermsOf(target).cap : maxFeeOf(given)
+  return request.gas_limit === undefined || price === undefined ? 0n : request.gas_limit * price
+}
+
+const isNewest = isNewestOf(evmRules.request)
+
+export const make = Effect.gen(function* () {
+  const simulate = yield* makeSimulation
+  const nodes = yield* makeRelayerNodes
+  const outboundWork = yield* OutboundWork
+
+  /** Only data for the own address makes a difference. `0x` if no provider says so in time. */
+  const codeFor = Effect.fnUntraced(function* (body: SendEvmTransaction, { relayer, network }: EvmTarget) {
+    if (!isOwnCall(body, relayer.address)) return "0x"
+    const ask = nodes.first(relayer.id, network.chain_id, (node) => node.call(codeOf(relayer.address)))
+    return yield* outboundWork.run(Effect.timeoutOption(ask, codePatience)).pipe(
+      Effect.map((code) => Option.getOrElse(code, () => "0x")),
+      Effect.orElseSucceed(() => "0x")
+    )
+  })
+
+  const check = Effect.fnUntraced(function* (
+    body: SendEvmTransaction,
+    target: EvmTarget,
+    { limits, prefix }: Allowance
+  ) {
+    const found = yield* requestViolations(body, target)
+    const own = ownCallViolation(body, target, limits, yield* codeFor(body, target))
+    const all = found.length > 0 || own === undefined ? found : [own]
+    if (all.length > 0) {
+      return yield* BadRequest.of(all.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
+    }
+    const limit = limitViolation(body, limits)
+    if (limit !== undefined) return yield* TransactionLimitExceeded.of(limit, prefix)
+    if (evmTermsOf(target).isPrivate) {
+      return yield* new TransactionConflict({
+        error: "the relayer's policy asks for private transactions, which are not supported yet"
+      })
+    }
+  })
+
+  const intake: Intake<Evm> = {
+    rules: evmRules,
+    body: SendEvmTransaction,
+    replacement: ReplaceEvmTransaction,
+    namesOf: ({ external_id }) => Effect.succeed(present("externalId", external_id)),
+    admit: Effect.fnUntraced(function* (body, { target }, { now, ...allowance }) {
+      yield* check(body, target, allowance)
+      const request = requestOf(body)
+      const { not_before, nonce, external_id, priority = 0 } = body
+      const admitted: Admitted<Evm> = {
+        request,
+        facts: {},
+        validUntil: deadlineOf(body, now),
+        priority,
+        ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
+        ...(nonce === undefined ? {} : { requiredSequence: BigInt(nonce) }),
+        ...(external_id === undefined ? {} : { externalId: external_id }),
+        fee: feeOf(request, target)
+      }
+      return admitted
+    }),
+    admitReplacement: Effect.fnUntraced(function* (replacement, { target }, allowance) {
+      yield* check(replacement, target, allowance)
+      const { valid_until } = replacement
+      return {
+        request: requestOf(replacement),
+        ...(valid_until === undefined ? {} : { validUntil: DateTime.toEpochMillis(valid_until) })
+      }
+    }),
+    isNewest: (replacement, transaction) => isNewest(transaction, requestOf(replacement), replacement.valid_until),
+    simulate
+  }
+  return intake
+})

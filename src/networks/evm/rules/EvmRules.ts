@@ -1,0 +1,364 @@
+// The rules of evm, as the core asks for them: decisions, answers of nodes and of operators, and what the ledger stores.
+import { Result, Schema, SchemaTransformation } from "effect"
+import { canonical } from "../../../domain/chain/Amount.ts"
+import type { Violation } from "../../../domain/request/Request.ts"
+import { cause } from "../../core/Cause.ts"
+import type { Cause, Code, Figures } from "../../core/Cause.ts"
+import { cancelOpen, Command, deadlineViolations, replaced } from "../../core/Rules.ts"
+import type { Cancellation, Heard, Predecessors, Rules, TransactionConflict } from "../../core/Rules.ts"
+import { afterSend, currentAttempts, isInFlight, isNoop, newestRequest } from "../../core/Transaction.ts"
+import type { Attempt, Transaction } from "../../core/Transaction.ts"
+import { fasterOf, Speed } from "../../core/TransactionValues.ts"
+import type { Moment, Point, TransactionId } from "../../core/TransactionValues.ts"
+import { evmTermsOf, isReceiverAllowed } from "./Admission.ts"
+import { costOf, givenFees, maxFeesOf, paidOf, speedOf } from "./Costs.ts"
+import { decide } from "./Decision.ts"
+import { nonceOf } from "./Evm.ts"
+import type { Evm, EvmSurvey, Priced, Request } from "./Evm.ts"
+import { networkNumbers, pollInterval, unknownRefusalsBeforeHold } from "./EvmNumbers.ts"
+import { EvmTransaction } from "./EvmSchemas.ts"
+import { explain, show } from "./EvmWords.ts"
+import { couldBe } from "./LaneNonces.ts"
+import { highest, isReplacement, maxFeeOf, minimumReplacement, tipOf } from "./Market.ts"
+import { classify, isUnexplained, minimumNeeded, wordsOf } from "./Refusal.ts"
+import type { NodeAnswer, Refusal } from "./Refusal.ts"
+
+// What the answers of nodes to one broadcast mean for the attempt, its transaction and its lane.
+
+/** The order in which refusals of several providers count: the first that occurs decides. A permanent one only decides if all are permanent. */
+const order: ReadonlyArray<Refusal["class"]> = ["nonce", "bump", "price", "funds", "window", "order", "permanent"]
+
+/** What the first node said whose words the table does not know. */
+const unknownWords = (answers: ReadonlyArray<NodeAnswer>): string => {
+  const answer = answers.find((one) => classify(one) === "unknown")
+  const message = answer !== undefined && "message" in answer ? wordsOf(answer.message ?? "") : ""
+  if (message !== "") return message
+  return answer?._tag === "HttpError" ? `HTTP ${answer.status}` : "an error without a text"
+}
+
+/** Broadcasts in a row, this one included, that every provider refused in words that the table does not know. */
+const timesAfter = ({ outcome, refusal }: Attempt<Evm>): number =>
+  outcome === "refused" && refusal?.class === "unknown" ? (refusal.times ?? 0) + 1 : 1
+
+/** What nodes say with words that the table does not know, beside what the others say. Undefined: all words are known. */
+const unknownOf = (attempt: Attempt<Evm>, answers: ReadonlyArray<NodeAnswer>): Refusal | undefined => {
+  const classes = answers.map(classify)
+  if (!classes.includes("unknown")) return undefined
+  const words = unknownWords(answers)
+  if (classes.every((one) => one === "unknown")) return { class: "unknown", words, times: timesAfter(attempt) }
+  return { class: order.find((one) => classes.includes(one)) ?? "unknown", words }
+}
+
+/** What all nodes say with words that the table knows. Undefined: one of them did not answer, so it may have the bytes. */
+const knownOf = (answers: ReadonlyArray<NodeAnswer>): Refusal | undefined => {
+  const classes = answers.map(classify)
+  if (classes.some((one) => one === "provider" || one === "unknown")) return undefined
+  const found = order.find((one) => classes.includes(one))
+  if (found === undefined) return undefined
+  const needed = answers
+    .map((answer) => ("message" in answer ? minimumNeeded(answer.message ?? "") : undefined))
+    .find((minimum) => minimum !== undefined)
+  return needed === undefined ? { class: found } : { class: found, minimumNeeded: needed }
+}
+
+/** Not sent in vain: a pool may have it, or take it when prices or funds change. An older version is not waited for. */
+const mayBeTaken = (other: Attempt<Evm>, attempt: Attempt<Evm>): boolean =>
+  other.outcome !== "refused" ||
+  (other.requestVersion === attempt.requestVersion && other.refusal?.class !== "permanent") ||
+  other.refusal?.class === "nonce" ||
+  isUnexplained(other)
+
+/** A bump that no node takes says nothing about the attempts before it. */
+const isHopeless = (transaction: Transaction<Evm>, attempt: Attempt<Evm>, refusal: Refusal | undefined): boolean =>
+  refusal?.class === "permanent" &&
+  !isNoop(attempt) &&
+  transaction.intent === "execute" &&
+  !currentAttempts(transaction).some((other) => other.ordinal !== attempt.ordinal && mayBeTaken(other, attempt))
+
+const intendOf = (transaction: Transaction<Evm>, attempt: Attempt<Evm>, refusal: Refusal | undefined) =>
+  isHopeless(transaction, attempt, refusal)
+    ? { follows: Command.Intend({ intent: "clear", clearCode: "refused_by_all", cause: cause("refused_by_all") }) }
+    : {}
+
+/** No answers: no provider could be asked. */
+export const hear = (
+  transaction: Transaction<Evm>,
+  attempt: Attempt<Evm>,
+  answers: ReadonlyArray<NodeAnswer>,
+  at: Point
+): Heard<Evm> => {
+  const isAccepted = answers.some((answer) => classify(answer) === "accepted")
+  const refusal = isAccepted ? undefined : knownOf(answers)
+  const unknown = isAccepted ? undefined : unknownOf(attempt, answers)
+  const isRefused = refusal !== undefined || unknown?.times !== undefined
+  return {
+    attempt: afterSend(attempt, at, {
+      outcome: isAccepted ? "accepted" : isRefused ? "refused" : "unknown",
+      refusal: refusal ?? unknown
+    }),
+    isAccepted,
+    triesOlder: isRefused && refusal?.class !== "nonce",
+    isWindowFull: answers.some((answer) => classify(answer) === "window"),
+    ...intendOf(transaction, attempt, refusal)
+  }
+}
+
+// What callers may still change about an evm transaction that may have been sent.
+
+const intend: Cancellation = { _tag: "intend", intent: "cancel", cause: cause("canceling") }
+
+/** With a nonce, a no-op is to use it. */
+export const cancel = (transaction: Transaction<Evm>): Result.Result<Cancellation, TransactionConflict> => {
+  const decided = cancelOpen(transaction)
+  if (decided !== undefined) return decided
+  if (transaction.state !== "pending") return Result.succeed(intend)
+  // Its bytes may be out although the ledger does not know of them: an operator decides.
+  if (transaction.restored) return Result.succeed({ ...intend, cause: cause("restored_unproven") })
+  return Result.succeed({ _tag: "finish" })
+}
+
+/** Given fees have to replace what was sent. Undefined: they do, or the request gives none. */
+export const feeViolation = (transaction: Transaction<Evm>, request: Request): Violation | undefined => {
+  const given = givenFees(request)
+  const [first, ...others] = currentAttempts(transaction)
+  if (given === undefined || first === undefined) return undefined
+  const former = highest(first.offer.fees, ...others.map(({ offer }) => offer.fees))
+  if (isReplacement(given, former)) return undefined
+  const minimum = minimumReplacement(former)
+  return given.type === "legacy"
+    ? { field: "gas_price", message: `must be at least ${maxFeeOf(minimum)} to replace what was sent` }
+    : {
+        field: "max_fee_per_gas",
+        message: `must be at least ${maxFeeOf(minimum)}, and max_priority_fee_per_gas at least ${tipOf(minimum)}, to replace what was sent`
+      }
+}
+
+/** `validUntil`: the new deadline. Absent: the deadline stays. */
+export const replacementViolations = (
+  transaction: Transaction<Evm>,
+  request: Request,
+  validUntil: Moment | undefined
+): ReadonlyArray<Violation> => {
+  const fee = feeViolation(transaction, request)
+  return [...(fee === undefined ? [] : [fee]), ...deadlineViolations(transaction, validUntil)]
+}
+
+// Transactions that wait for others of their account, and what they show about the one in front.
+
+/** Codes of bytes that nothing of the transaction itself holds back. */
+const flying: ReadonlySet<Code> = new Set(["sending", "in_pool", "not_in_pool_rebroadcast"])
+
+const codeOf = ({ cause: why }: Transaction<Evm>): Code => why?.code ?? "queued"
+
+/** A call that reverts waits for transactions in flight, a required nonce for those that can get a lower one. */
+const frontOf = (transaction: Transaction<Evm>) => {
+  const code = codeOf(transaction)
+  if (code !== "waits_for_predecessors") return flying.has(code) ? "in_flight" : undefined
+  return transaction.cause?.figures.required_nonce === undefined ? "in_flight" : "pending"
+}
+
+/** Codes of bytes that the node which is asked has lost. */
+const lost: ReadonlySet<Code> = new Set(["not_in_pool_rebroadcast", "dropped_by_node"])
+
+/** No node has accepted its bytes, or the node that is asked has lost them. */
+const isAtNoNode = (transaction: Transaction<Evm>): boolean =>
+  transaction.state === "signed" || lost.has(codeOf(transaction))
+
+const figuresOf = (front: Transaction<Evm>, front_id: TransactionId | undefined): Figures => {
+  const front_nonce = nonceOf(front)
+  return {
+    front_code: codeOf(front),
+    ...(front_nonce === undefined ? {} : { front_nonce }),
+    ...(front_id === undefined ? {} : { front_id })
+  }
+}
+
+const causeBehind = (
+  transaction: Transaction<Evm>,
+  front: Transaction<Evm>,
+  id: TransactionId | undefined
+): Cause | undefined => {
+  const figures = figuresOf(front, id)
+  const nonce = nonceOf(transaction)
+  if (nonce === undefined) return cause("waits_for_predecessors", { ...transaction.cause?.figures, ...figures })
+  const isBehind = (nonceOf(front) ?? nonce) < nonce && isAtNoNode(front)
+  return isBehind ? cause("waits_for_predecessors", { nonce, ...figures }) : undefined
+}
+
+const predecessors: Predecessors<Evm> = { frontOf, causeBehind }
+
+// How the ledger stores what only evm has: JSON in which amounts are strings of digits.
+
+const Amount = Schema.BigIntFromString
+const optional = Schema.optionalKey
+
+const RequestJson = Schema.Struct({
+  to: optional(Schema.String),
+  value: Amount,
+  data: optional(Schema.String),
+  gas_limit: optional(Amount),
+  gas_price: optional(Amount),
+  max_fee_per_gas: optional(Amount),
+  max_priority_fee_per_gas: optional(Amount),
+  speed: optional(Speed),
+  simulate: optional(Schema.Boolean),
+  wait_for_funds: optional(Schema.Boolean)
+})
+
+const charges = { gasLimit: Amount, rollupFee: optional(Amount) }
+
+const StoredOffer = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("legacy"), gasPrice: Amount, ...charges }),
+  Schema.Struct({ type: Schema.Literal("eip1559"), maxFee: Amount, tip: Amount, ...charges })
+])
+
+const Fees = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("legacy"), gasPrice: Schema.BigInt }),
+  Schema.Struct({ type: Schema.Literal("eip1559"), maxFee: Schema.BigInt, tip: Schema.BigInt })
+])
+
+const Offer = Schema.Struct({ fees: Fees, gasLimit: Schema.BigInt, rollupFee: optional(Schema.BigInt) })
+
+const OfferJson = StoredOffer.pipe(
+  Schema.decodeTo(
+    Offer,
+    SchemaTransformation.transform({
+      decode: ({ gasLimit, rollupFee, ...fees }: (typeof StoredOffer)["Type"]): Priced => ({
+        fees,
+        gasLimit,
+        ...(rollupFee === undefined ? {} : { rollupFee })
+      }),
+      encode: ({ fees, ...charges }: Priced) => ({ ...fees, ...charges })
+    })
+  )
+)
+
+const StoredReceipt = Schema.Struct({
+  blockNumber: Schema.Int,
+  blockHash: optional(Schema.String),
+  isSuccess: Schema.Boolean,
+  /** Absent in receipts of earlier versions: what the gas and its price say. */
+  paid: optional(Amount),
+  gasUsed: Amount,
+  effectiveGasPrice: Amount,
+  dataFee: optional(Amount),
+  operatorFee: optional(Amount),
+  contractAddress: optional(Schema.String),
+  revertReason: optional(Schema.String),
+  isOutOfGas: optional(Schema.Boolean)
+})
+
+const ReceiptDetails = Schema.Struct({
+  gasUsed: Schema.BigInt,
+  effectiveGasPrice: Schema.BigInt,
+  dataFee: optional(Schema.BigInt),
+  operatorFee: optional(Schema.BigInt),
+  contractAddress: optional(Schema.String),
+  revertReason: optional(Schema.String),
+  isOutOfGas: optional(Schema.Boolean)
+})
+
+const ReceiptShape = Schema.Struct({
+  height: Schema.Int,
+  blockHash: optional(Schema.String),
+  isSuccess: Schema.Boolean,
+  paid: Schema.BigInt,
+  details: ReceiptDetails
+})
+
+const ReceiptJson = StoredReceipt.pipe(
+  Schema.decodeTo(
+    ReceiptShape,
+    SchemaTransformation.transform({
+      decode: ({
+        blockNumber,
+        blockHash,
+        isSuccess,
+        paid,
+        ...details
+      }: (typeof StoredReceipt)["Type"]): (typeof ReceiptShape)["Type"] => ({
+        height: blockNumber,
+        ...(blockHash === undefined ? {} : { blockHash }),
+        isSuccess,
+        paid: paid ?? paidOf(details),
+        details
+      }),
+      encode: ({ height, details, ...receipt }: (typeof ReceiptShape)["Type"]): (typeof StoredReceipt)["Type"] => ({
+        blockNumber: height,
+        ...receipt,
+        ...details
+      })
+    })
+  )
+)
+
+const RefusalJson = Schema.Struct({
+  class: Schema.Literals(["nonce", "bump", "price", "order", "funds", "window", "permanent", "unknown"]),
+  minimumNeeded: optional(Amount),
+  words: optional(Schema.String),
+  times: optional(Schema.Int)
+})
+
+const isAccepted = (transaction: Transaction<Evm>): boolean =>
+  currentAttempts(transaction).some(({ outcome }) => outcome === "accepted")
+
+/** Those behind it would be refused as well, or wait for it. */
+const isRefusedByAll = (transaction: Transaction<Evm>): boolean =>
+  transaction.state === "signed" &&
+  (currentAttempts(transaction).at(-1)?.refusal?.times ?? 0) >= unknownRefusalsBeforeHold
+
+const survey = (open: ReadonlyArray<Transaction<Evm>>): EvmSurvey => {
+  let found: EvmSurvey = { urgency: "safeLow", open: open.length }
+  for (const transaction of open) {
+    const urgency = fasterOf(found.urgency, speedOf(newestRequest(transaction)))
+    const nonce = isInFlight(transaction) && !isAccepted(transaction) ? nonceOf(transaction) : undefined
+    const { lowestUnaccepted = nonce, isRefused = isRefusedByAll(transaction) } = found
+    found = {
+      urgency,
+      open: open.length,
+      ...(isRefused ? { isRefused } : {}),
+      lowestUnaccepted:
+        nonce === undefined || lowestUnaccepted === undefined ? lowestUnaccepted : Math.min(lowestUnaccepted, nonce)
+    }
+  }
+  return found
+}
+
+export const evmRules: Rules<Evm> = {
+  type: "evm",
+  request: RequestJson,
+  facts: Schema.Struct({}),
+  offer: OfferJson,
+  refusal: RefusalJson,
+  counters: Schema.Struct({}),
+  receipt: ReceiptJson,
+  shown: EvmTransaction,
+  targetOf: ({ relayer, network }) =>
+    relayer.network_type === "evm" && network.network_type === "evm" ? { relayer, network } : undefined,
+  laneOf: ({ relayer, network }) => {
+    const { chainId, window } = networkNumbers(network)
+    return { chain: `evm:${chainId}`, address: canonical("evm", relayer.address), window }
+  },
+  pollInterval: ({ network }) => pollInterval(networkNumbers(network)),
+  auditedOf: ({ to, value }) => ({ to, value: String(value) }),
+  identityOf: () => undefined,
+  exclusiveOf: () => undefined,
+  termsOf: (target, transaction) => {
+    const terms = evmTermsOf(target)
+    const isAllowed = transaction.origin !== "request" || isReceiverAllowed(newestRequest(transaction), terms)
+    return { ...terms, isAllowed }
+  },
+  survey,
+  placeOf: ({ accounts: [{ address, nextSequence }] }) => ({ account: address, sequence: nextSequence }),
+  decide,
+  costOf: (request, offer) => costOf(offer, request?.value ?? 0n),
+  maxFeeOf: maxFeesOf,
+  hear,
+  couldBe,
+  replacementViolations,
+  replaced,
+  cancel,
+  predecessors,
+  explain,
+  show
+}

@@ -1,0 +1,469 @@
+// What callers of the API send to relayers of evm, and what they are shown. What is unknown is omitted.
+import { Effect, Predicate, Schema, Struct } from "effect"
+import { CheckedEvmAddress, EvmAddress, GasLimit, HexWei, Wei, WeiPerGas } from "../../../domain/chain/Amount.ts"
+import { Value } from "../../../domain/request/ExactJson.ts"
+import { added, field, shown } from "../../../domain/request/Field.ts"
+import * as Shown from "../../../domain/request/Shown.ts"
+import { Instant, maybe } from "../../../domain/request/Shown.ts"
+import { Code } from "../../core/Cause.ts"
+import { neutralAttemptFields, neutralFields, versionField, versionsText } from "../../core/Presentation.ts"
+import { batchOf } from "../../core/TransactionRequests.ts"
+import { ExternalId, Speed, TransactionId, TransactionStatus } from "../../core/TransactionValues.ts"
+import { maxDataBytes, maxNonce } from "./EvmNumbers.ts"
+
+// Signatures of messages and of typed data, by an evm relayer.
+
+const exampleR = "1a".repeat(32)
+const exampleS = "2b".repeat(32)
+
+/** Clients of this wire format expect hex digits without `0x`. */
+export const EvmSignature = Schema.Struct({
+  r: field(Shown.hex(64), "64 hex digits.", exampleR),
+  s: field(Shown.hex(64), "64 hex digits.", exampleS),
+  v: field(Schema.Natural, "27 or 28; the parity, 0 or 1, for a transaction that is not a legacy one.", 27),
+  sig: field(Shown.hex(130), "`r`, `s` and `v` as 130 hex digits.", `${exampleR}${exampleS}1b`)
+}).annotate({ identifier: "EvmSignature", description: "An ECDSA signature on secp256k1." })
+export type EvmSignature = typeof EvmSignature.Type
+
+/** UTF-16 code units of a message; bytes of one that is given as hex. */
+export const maxMessageLength = 65_536
+
+export const SignMessage = Schema.Struct({
+  message: field(
+    Schema.String.check(Schema.isMaxLength(maxMessageLength)),
+    "Text whose UTF-8 bytes are signed with the prefix of EIP-191, so that the signature is never one of a transaction. Hex is not decoded.",
+    "Sign in to example.com"
+  )
+}).annotate({ identifier: "SignMessageRequest", description: "A message to sign (EIP-191)." })
+export type SignMessage = typeof SignMessage.Type
+
+const hash32 = Schema.String.check(
+  Schema.isPattern(/^(0x)?[0-9a-fA-F]{64}$/u, { expected: "32 bytes: 64 hex digits, with or without 0x" })
+)
+
+const SignTypedDataHashes = Schema.Struct({
+  domain_separator: field(hash32, "Hash of the domain.", `0x${"5c".repeat(32)}`),
+  hash_struct_message: field(hash32, "Hash of the message.", `0x${"6d".repeat(32)}`)
+}).annotate({ identifier: "SignTypedDataHashesRequest", description: "The two hashes of typed data." })
+export type SignTypedDataHashes = typeof SignTypedDataHashes.Type
+
+/** Characters of an identifier, and of a type with its brackets. Contracts use fewer than 100. */
+const maxIdentifierLength = 256
+
+const Identifier = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z_$][A-Za-z0-9_$]*$/u, { expected: "an identifier of Solidity" }),
+  Schema.isMaxLength(maxIdentifierLength)
+)
+
+const isIdentifier = Schema.is(Identifier)
+
+const TypesOf = <Members extends Schema.Constraint>(members: Members) =>
+  Schema.Record(Schema.String, members).check(
+    Schema.makeFilter((types: object) => Object.keys(types).every(isIdentifier), {
+      message: `the name of each type must be an identifier of at most ${maxIdentifierLength} characters`
+    })
+  )
+
+const MemberType = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z_$][A-Za-z0-9_$]*(\[[0-9]*\])*$/u, {
+    expected: "an identifier of Solidity, with brackets for a list"
+  }),
+  Schema.isMaxLength(maxIdentifierLength)
+)
+
+const TypedDataMember = Schema.Struct({
+  name: field(Identifier, "Name of the member.", "owner"),
+  type: field(MemberType, "Solidity type of the member, or the name of another type.", "address")
+}).annotate({ identifier: "TypedDataMember", description: "A member of a type." })
+
+const hexDigits = (digits: number, expected: string) =>
+  Schema.String.check(Schema.isPattern(new RegExp(`^0x[0-9a-fA-F]{${digits}}$`, "u"), { expected }))
+
+const VerifyingContract = hexDigits(40, "an address: 0x and 40 hex digits")
+const Salt = hexDigits(64, "32 bytes: 0x and 64 hex digits")
+
+/** The five fields that EIP-712 defines. */
+const TypedDataDomain = Schema.Struct({
+  name: Schema.optionalKey(field(Schema.String, "Name of the application.", "Example")),
+  version: Schema.optionalKey(field(Schema.String, "Version of the application.", "1")),
+  chainId: Schema.optionalKey(field(Schema.Natural, "Chain id (EIP-155).", 1)),
+  verifyingContract: Schema.optionalKey(
+    field(VerifyingContract, "Contract that checks the signature.", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
+  ),
+  salt: Schema.optionalKey(field(Salt, "Distinguishes domains that are otherwise the same.", `0x${"5c".repeat(32)}`))
+}).annotate({ identifier: "TypedDataDomain", description: "Domain that typed data belongs to (EIP-712)." })
+
+export const SignTypedDataJson = Schema.Struct({
+  domain: field(TypedDataDomain, "Domain that the data belongs to.", {
+    name: "Example",
+    version: "1",
+    chainId: 1,
+    verifyingContract: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+  }),
+  types: field(TypesOf(Schema.Array(TypedDataMember)), "Members of each type.", {
+    Permit: [{ name: "owner", type: "address" }]
+  }),
+  primaryType: field(Identifier, "Type of the message.", "Permit"),
+  message: field(Schema.Record(Schema.String, Value), "The data.", {
+    owner: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+  })
+}).annotate({ identifier: "SignTypedDataJsonRequest", description: "Typed data as `eth_signTypedData_v4` takes it." })
+export type SignTypedDataJson = typeof SignTypedDataJson.Type
+
+export const SignTypedData = Schema.Union([SignTypedDataHashes, SignTypedDataJson]).annotate({
+  identifier: "SignTypedDataRequest",
+  message: "Expected domain_separator and hash_struct_message, or domain, types, primaryType and message",
+  description: "Typed data to sign (EIP-712): its two hashes, or all of it."
+})
+export type SignTypedData = typeof SignTypedData.Type
+
+/** An amount as a text of digits. */
+const Decimal = Shown.Digits
+
+const exampleHash = `0x${"5c".repeat(32)}`
+const exampleAddress = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+
+const feeFields = {
+  gas_price: shown(Decimal, "Gas price of a legacy transaction, in wei.", "30000000000"),
+  max_fee_per_gas: shown(Decimal, "Highest total fee in wei per gas.", "40000000000"),
+  max_priority_fee_per_gas: shown(Decimal, "Highest priority fee in wei per gas.", "1000000000")
+}
+
+export const TransactionAttempt = Schema.Struct({
+  hash: field(Shown.Hash, "Hash of the attempt.", exampleHash),
+  kind: field(Schema.Literals(["original", "bump", "replace", "noop"]), "Why it was signed.", "bump"),
+  ...feeFields,
+  ...neutralAttemptFields,
+  nonce: shown(Schema.Natural, "Nonce of its bytes.", 7),
+  gas_limit: shown(Schema.Natural, "Gas limit of its bytes.", 21_000),
+  first_sent_block: shown(Schema.Natural, "Height of the chain when it was first sent.", 18_999_998),
+  block_number: shown(Schema.Natural, "Height of the block with it. Absent if no block has it.", 19_000_000)
+}).annotate({ identifier: "EvmTransactionAttempt", description: "A signed version of the transaction." })
+
+const EvmRequestVersion = Schema.Struct({
+  version: versionField,
+  value: field(HexWei, "Wei that it sends.", "0x38d7ea4c68000"),
+  ...feeFields,
+  to: shown(EvmAddress, "Receiver. Absent for a creation.", exampleAddress),
+  data: shown(Shown.Bytes, "Call data or init code.", "0xa9059cbb"),
+  gas_limit: shown(Schema.Natural, "Gas limit. Absent if the service estimates it.", 21_000),
+  speed: shown(Speed, "Speed that decides its price, if no fees were given.", "fast")
+}).annotate({ identifier: "EvmRequestVersion", description: "What a caller asked for, in one of its versions." })
+
+export const EvmTransaction = Schema.Struct({
+  ...neutralFields,
+  network_type: field(Schema.Literal("evm"), added("Network type of the relayer."), "evm"),
+  hash: shown(
+    Shown.Hash,
+    "Hash of the attempt that was mined, else of the newest. Changes with each attempt.",
+    exampleHash
+  ),
+  ...feeFields,
+  gas_limit: shown(Schema.Natural, "Gas limit.", 21_000),
+  nonce: shown(Schema.Natural, "Nonce of the account.", 7),
+  value: field(HexWei, "Wei that it sends.", "0x38d7ea4c68000"),
+  from: field(EvmAddress, "Address of the relayer.", exampleAddress.toLowerCase()),
+  to: shown(EvmAddress, "Receiver. Absent for a creation.", exampleAddress),
+  data: shown(Shown.Bytes, "Call data or init code.", "0xa9059cbb"),
+  signature: shown(EvmSignature, "Signature of the attempt that `hash` names.", {
+    r: "1a".repeat(32),
+    s: "2b".repeat(32),
+    v: 0,
+    sig: `${"1a".repeat(32)}${"2b".repeat(32)}00`
+  }),
+  speed: shown(Speed, "Speed that decides its price, if no fees were given.", "fast"),
+  attempts: shown(Schema.Array(TransactionAttempt), "All signed versions, oldest first.", []),
+  request_versions: shown(Schema.Array(EvmRequestVersion), versionsText, []),
+  block_number: shown(Schema.Natural, "Height of the block with it.", 19_000_000),
+  block_hash: shown(Shown.Hash, "Hash of the block with it.", exampleHash),
+  contract_address: shown(EvmAddress, "Contract that it created.", exampleAddress),
+  gas_used: shown(Decimal, "Gas that it used.", "21000"),
+  effective_gas_price: shown(Decimal, "Wei per gas that it paid.", "25000000000"),
+  fee_paid: shown(Decimal, "Wei that it paid for gas.", "525000000000000"),
+  revert_reason: shown(Shown.Words, "Decoded reason of the revert.", "transfer amount exceeds balance")
+}).annotate({ identifier: "EvmTransactionResponse", description: "An evm transaction." })
+export type EvmTransaction = typeof EvmTransaction.Type
+
+// The body of a send, and of a replacement, field by field. `Consistency.ts` checks fields against each other, and
+// `Admission.ts` against relayer, network and time.
+
+const EvmData = Schema.String.check(
+  Schema.isPattern(/^0x([0-9a-fA-F]{2})*$/u, { expected: "0x and two hex digits per byte" }),
+  Schema.isMaxLength(2 + 2 * maxDataBytes, { expected: `at most ${maxDataBytes} bytes` })
+)
+
+const documented = <const T>(description: string, example: T) => ({ description, examples: [example] })
+
+const exampleReceiver = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+
+const sendFields = {
+  // `Admission.ts` checks the checksum of mixed case.
+  to: maybe(
+    CheckedEvmAddress,
+    documented("Receiver, or contract that is called. If absent, `data` creates a contract.", exampleReceiver)
+  ),
+  value: field(Wei, "Wei that is sent. The default is 0.", "1000000000000000").pipe(
+    Schema.withDecodingDefaultKey(Effect.succeed(0))
+  ),
+  data: maybe(EvmData, documented("Call data, or init code of a creation.", "0xa9059cbb")),
+  gas_limit: maybe(GasLimit, documented("Gas limit. If absent, it is estimated.", 21_000)),
+  gas_price: maybe(
+    WeiPerGas,
+    documented(
+      "Gas price of a legacy transaction, in wei. It cannot be combined with the other fees or `speed`.",
+      "30000000000"
+    )
+  ),
+  max_fee_per_gas: maybe(WeiPerGas, documented("Highest total fee in wei per gas (EIP-1559).", "40000000000")),
+  max_priority_fee_per_gas: maybe(
+    WeiPerGas,
+    documented("Highest priority fee in wei per gas (EIP-1559).", "1000000000")
+  ),
+  speed: maybe(Speed, documented("How soon it should be mined, if no fees are given. The default is `fast`.", "fast")),
+  valid_until: maybe(Instant, documented("Deadline. If absent, 8 hours; at most 7 days.", "2026-11-22T18:00:00.000Z")),
+  not_before: maybe(
+    Instant,
+    documented("Moment before which the transaction gets no nonce.", "2026-11-22T12:00:00.000Z")
+  ),
+  nonce: maybe(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce })),
+    documented("Nonce that the transaction must have: with another one it is never executed.", 7)
+  ),
+  external_id: maybe(ExternalId, documented("The caller's identifier, unique per relayer.", "order-1234")),
+  priority: maybe(
+    Schema.Literals([-1, 0, 1]),
+    documented("Order among the relayer's transactions. The default is 0.", 1)
+  ),
+  wait_for_funds: maybe(
+    Schema.Boolean,
+    documented(
+      "Whether it waits for funds until its deadline. The default is false: it fails after ten minutes without them.",
+      true
+    )
+  ),
+  simulate: maybe(
+    Schema.Boolean,
+    documented("Whether the call is estimated before it is sent. The default is true if `gas_limit` is absent.", false)
+  )
+}
+
+export const SendEvmTransaction = Schema.Struct(sendFields).annotate({
+  identifier: "SendEvmTransactionRequest",
+  description: "A transaction to send."
+})
+export type SendEvmTransaction = typeof SendEvmTransaction.Type
+
+/** A replacement keeps its place and its name. */
+export const ReplaceEvmTransaction = Schema.Struct({
+  ...Struct.omit(sendFields, ["not_before", "nonce", "external_id", "priority"]),
+  valid_until: maybe(Instant, documented("Deadline. If absent, the former one stays.", "2026-11-22T18:00:00.000Z")),
+  wait_for_funds: maybe(
+    Schema.Boolean,
+    documented("Whether it waits for funds until its deadline. If absent, this stays as it was.", true)
+  )
+}).annotate({
+  identifier: "ReplaceEvmTransactionRequest",
+  description: "What a transaction does instead."
+})
+export type ReplaceEvmTransaction = typeof ReplaceEvmTransaction.Type
+
+export const SendEvmBatch = batchOf(SendEvmTransaction, {
+  to: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+  value: "1"
+}).annotate({ identifier: "SendEvmTransactionBatchRequest", description: "Transactions that are accepted together." })
+
+// What a send would do and cost now. Nothing is stored or sent.
+
+const Amount = Schema.BigIntFromString
+
+const SimulatedPrice = Schema.Struct({
+  gas_price: shown(Amount, "Gas price of a legacy transaction, in wei.", "30000000000"),
+  max_fee_per_gas: shown(Amount, "Highest total fee in wei per gas.", "40000000000"),
+  max_priority_fee_per_gas: shown(Amount, "Highest priority fee in wei per gas.", "1000000000"),
+  max_cost: field(
+    Amount,
+    "Most wei that value, gas, data and operator fee can cost at this price.",
+    "1000840000000000000"
+  )
+}).annotate({
+  identifier: "SimulatedPrice",
+  description: "Price that a transaction would offer now, and its highest cost."
+})
+
+const SimulationProblem = Schema.Struct({
+  field: field(Schema.String, "Field of the request, or `balance`.", "to"),
+  message: field(Shown.Words, "What is wrong with it.", "is not in whitelist_receivers of the relayer's policy")
+}).annotate({ identifier: "SimulationProblem", description: "Why the transaction would be refused, held or fail." })
+
+export const Simulation = Schema.Struct({
+  is_accepted: field(Schema.Boolean, "Whether a send of this request would be accepted now.", true),
+  problems: field(Schema.Array(SimulationProblem), "Why it would be refused, held, or fail.", []),
+  would_revert: shown(Schema.Boolean, "Whether the call reverts now. Absent if no provider answered.", false),
+  revert_reason: shown(Shown.Words, "Decoded reason of the revert.", "transfer amount exceeds balance"),
+  gas_used: shown(Amount, "Gas that the call uses now.", "21000"),
+  gas_limit: shown(Schema.Natural, "Gas limit that the transaction would get.", 21_000),
+  price: shown(SimulatedPrice, "At the price in the request, or at the price of its speed.", {
+    gas_price: "30000000000",
+    max_cost: "630000000000000"
+  }),
+  prices: shown(
+    Schema.Struct({
+      safeLow: field(SimulatedPrice, "At the speed `safeLow`."),
+      average: field(SimulatedPrice, "At the speed `average`."),
+      fast: field(SimulatedPrice, "At the speed `fast`."),
+      fastest: field(SimulatedPrice, "At the speed `fastest`.")
+    }).annotate({ identifier: "SimulatedPrices", description: "Per speed, within the relayer's cap." }),
+    "Per speed, within the relayer's cap.",
+    {
+      safeLow: { gas_price: "30000000000", max_cost: "630000000000000" },
+      average: { gas_price: "30000000000", max_cost: "630000000000000" },
+      fast: { gas_price: "30000000000", max_cost: "630000000000000" },
+      fastest: { gas_price: "30000000000", max_cost: "630000000000000" }
+    }
+  ),
+  data_fee: shown(
+    Amount,
+    "Most wei that a rollup can charge for the data, besides gas: twice what it charges now. Absent if the chain includes it in gas.",
+    "120000000000"
+  ),
+  operator_fee: shown(
+    Amount,
+    "Most wei that an OP-stack chain can charge for its operator, besides gas. Absent if it charges none.",
+    "4000000000"
+  ),
+  base_fee: shown(Amount, "Base fee of the next block, in wei per gas.", "25000000000"),
+  balance: shown(Amount, "Wei on the account.", "2000000000000000000"),
+  reserved: field(Amount, "Wei that the open transactions of the account can cost.", "0")
+}).annotate({ identifier: "TransactionSimulation", description: "What a send would do and cost now." })
+export type Simulation = typeof Simulation.Type
+
+// The nonces of an account: what the ledger has, next to what the chain says.
+
+const Nonce = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce }))
+
+export const NonceState = Schema.Struct({
+  address: field(EvmAddress, "Account, in lower case.", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"),
+  chain_id: field(Schema.Natural, "Chain id (EIP-155).", 11_155_111),
+  generation: field(Schema.Natural, "How often an operator declared that the test network was restarted.", 0),
+  next_nonce: field(Nonce, "Nonce that the service assigns next.", 12),
+  known_count: field(
+    Nonce,
+    "Highest transaction count of the account that the service has accepted from the chain.",
+    10
+  ),
+  settled_nonce: field(Nonce, "All transactions with a lower nonce are final.", 8),
+  pending: field(Schema.Natural, "Open transactions of the account without a nonce.", 3),
+  in_flight: field(Schema.Natural, "Open transactions of the account with a nonce.", 2),
+  window: shown(Schema.Natural, "Transactions that may be in flight at once, at present.", 64),
+  oldest_open_nonce: shown(Nonce, "Lowest nonce of an open transaction.", 10),
+  code: shown(Code, "Why the service assigns no nonces to the account's transactions.", "nonce_ahead"),
+  code_since: shown(Instant, "Since when.", "2026-11-22T12:00:00.000Z"),
+  chain_count: shown(
+    Nonce,
+    "Transactions of the account in blocks, read from a provider for this response. Absent if no provider answers.",
+    10
+  ),
+  chain_pending_count: shown(Nonce, "The same, plus the transactions in the provider's pool.", 12)
+}).annotate({ identifier: "NonceState", description: "Nonces of the ledger next to those of the chain." })
+export type NonceState = typeof NonceState.Type
+
+/** Nonces that one request clears at most. */
+export const maxCleared = 1000
+
+export const ClearNonces = Schema.Struct({
+  from: field(Nonce, "First nonce.", 10),
+  to: field(Nonce, "Last nonce of the range, inclusive. At most 999 above the first one.", 11),
+  max_fee_per_gas: maybe(WeiPerGas, {
+    description:
+      "The most that the no-ops may offer, in wei per gas, also above the `gas_price_cap` of the relayer. If absent: what the cap allows; without a cap, at least twice the price of `fast` at the moment.",
+    examples: ["200000000000"]
+  })
+}).annotate({
+  identifier: "ClearNoncesRequest",
+  description: "Nonces whose open transactions are replaced by no-ops."
+})
+export type ClearNonces = typeof ClearNonces.Type
+
+/** A transaction in the range, after the command. */
+const ClearedNonce = Schema.Struct({
+  transaction_id: field(TransactionId, "Transaction that has the nonce.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"),
+  nonce: field(Nonce, "Its nonce.", 10),
+  status: field(TransactionStatus, "State of the transaction.", "submitted"),
+  code: shown(Code, "What it waits for.", "canceling"),
+  changed: field(Schema.Boolean, "Whether the command changed it. A transaction that is mined stays as it is.", true)
+}).annotate({ identifier: "ClearedNonce", description: "An open transaction that has a nonce of the range." })
+
+export const ClearedNonces = Schema.Struct({
+  transaction_ids: field(Schema.Array(TransactionId), "Transactions that it changed.", [
+    "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
+  ]),
+  transactions: field(
+    Schema.Array(ClearedNonce),
+    "The relayer's open transactions that have a nonce of the range. Empty: there are none.",
+    [
+      {
+        transaction_id: "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b",
+        nonce: 10,
+        status: "submitted",
+        code: "canceling",
+        changed: true
+      }
+    ]
+  )
+}).annotate({ identifier: "ClearedNonces", description: "What the command changed, and what has the nonces." })
+export type ClearedNonces = typeof ClearedNonces.Type
+
+/** What the command changed. */
+export const NonceDecision = Schema.Struct({
+  transaction_ids: field(Schema.Array(TransactionId), "Transactions that it changed.", [
+    "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
+  ])
+}).annotate({ identifier: "NonceDecision", description: "What the command changed." })
+export type NonceDecision = typeof NonceDecision.Type
+
+// How much work it is to hash typed data. It runs on the main thread in one piece, so it is bounded before it starts.
+
+/**
+ * The unit is one character of a type's text that is hashed: about 1/15 µs of a core. The others were measured beside it with
+ * the largest bodies that are accepted.
+ */
+const workUnits = { struct: 500, value: 250, character: 2 }
+
+/** About 40 ms of a core. Large orders and permits take less than a tenth of it. */
+export const maxTypedDataWork = 500_000
+
+interface TypedDataSize {
+  structs: number
+  values: number
+  characters: number
+}
+
+/** `Value` bounds the depth of the message. */
+const measureTypedData = (value: unknown, size: TypedDataSize): void => {
+  if (!Predicate.isObjectKeyword(value)) {
+    size.values += 1
+    if (Predicate.isString(value)) size.characters += value.length
+    return
+  }
+  if (!Array.isArray(value)) size.structs += 1
+  for (const child of Object.values(value)) measureTypedData(child, size)
+}
+
+/** Each struct of the message hashes the text of its type again, with all types that it uses: at most all of them. */
+export const typedDataWorkOf = ({
+  domain,
+  message,
+  types
+}: Pick<SignTypedDataJson, "domain" | "message" | "types">): number => {
+  const size: TypedDataSize = { structs: 0, values: 0, characters: 0 }
+  measureTypedData(message, size)
+  measureTypedData(domain, size)
+  let text = 0
+  for (const [name, members] of Object.entries(types)) {
+    text += name.length
+    for (const member of members) text += member.name.length + member.type.length
+  }
+  return (
+    size.structs * (text + workUnits.struct) + size.values * workUnits.value + size.characters * workUnits.character
+  )
+}

@@ -1,0 +1,108 @@
+// A process that holds the lane: it polls, decides, commits, sends and records. It can die between any two of these.
+import { plan } from "../../../../../src/networks/core/Queue.ts"
+import type { Command } from "../../../../../src/networks/core/Rules.ts"
+import type { Transaction } from "../../../../../src/networks/core/Transaction.ts"
+import { apply } from "../../../../../src/networks/core/Transition.ts"
+import { decide } from "../../../../../src/networks/evm/rules/Decision.ts"
+import { nonceOf } from "../../../../../src/networks/evm/rules/Evm.ts"
+import type { Evm, Question, Seen } from "../../../../../src/networks/evm/rules/Evm.ts"
+import { evmRules } from "../../../../../src/networks/evm/rules/EvmRules.ts"
+import { broadcast } from "./Broadcasts.ts"
+import { dieAt, living } from "./Faults.ts"
+import type { Faults } from "./Faults.ts"
+import { findTaker, hasNoReceipt, see } from "./Reader.ts"
+import { sign } from "./Signing.ts"
+import { baseOf, situationOf, termsOf, totals } from "./Situations.ts"
+import { store, transactionOf } from "./World.ts"
+import type { World } from "./World.ts"
+
+/** Called with every decision, to check the invariants that a command alone can break. */
+export type Watch = (transaction: Transaction<Evm>, commands: ReadonlyArray<Command<Evm>>) => void
+
+const execute = (
+  world: World,
+  faults: Faults,
+  before: Transaction<Evm>,
+  commands: ReadonlyArray<Command<Evm>>
+): void => {
+  for (const command of commands) {
+    if (command._tag === "Sign") {
+      const nonce = nonceOf(before) ?? world.ledger.lane.nextNonce
+      sign(world, faults, before.number, nonce, command)
+      const ordinal = transactionOf(world, before.number).attempts.length
+      broadcast(world, faults, before.number, [ordinal])
+    } else if (command._tag === "Broadcast") broadcast(world, faults, before.number, command.ordinals)
+    else if (command._tag !== "PollAt" && command._tag !== "Rest" && command._tag !== "Ask") {
+      dieAt(faults, "before_commit")
+      store(world, apply(transactionOf(world, before.number), command, world.now))
+    }
+  }
+}
+
+/** Undefined: views have the answer already. */
+const answerOf = (
+  world: World,
+  { reading }: Faults,
+  transaction: Transaction<Evm>,
+  question: Question
+): Partial<Seen> | undefined => {
+  switch (question._tag) {
+    case "Foreign":
+      return { taker: findTaker(world, reading, question.nonce), hasNoReceipt: hasNoReceipt(world, transaction) }
+    case "RevertReason": {
+      const { ordinal, receipt } = question
+      return { sights: new Map([[ordinal, { _tag: "Receipt", receipt, isReasonAsked: true }]]) }
+    }
+    case "Estimate":
+      return undefined
+  }
+}
+
+const decideOne = (world: World, faults: Faults, number: number, watch: Watch): boolean => {
+  const transaction = transactionOf(world, number)
+  const view = see(world, faults.reading, transaction)
+  const first = decide(situationOf(world, transaction, view))
+  const question = first[0]._tag === "Ask" ? first[0].question : undefined
+  const answer = question && answerOf(world, faults, transaction, question)
+  const commands = answer === undefined ? first : decide(situationOf(world, transaction, { ...view, ...answer }))
+  watch(transaction, commands)
+  execute(world, faults, transaction, commands)
+  return commands.some((command) => command._tag === "PollAt" && command.at <= world.now)
+}
+
+/** Decides about one transaction that has or had a nonce, and again while a decision asks for it. */
+export const poll = (world: World, faults: Faults, number: number, watch: Watch): void =>
+  living(world, () => {
+    for (let again = 0; again < 3; again++) if (!decideOne(world, faults, number, watch)) return
+  })
+
+/** Gives nonces to pending transactions. */
+export const assign = (world: World, faults: Faults, watch: Watch, limit = 32): void =>
+  living(world, () => {
+    const pending = world.ledger.transactions.filter(({ state }) => state === "pending")
+    const candidates = pending.map((transaction) => ({
+      transaction,
+      terms: termsOf(world, transaction),
+      view: see(world, faults.reading, transaction),
+      providers: "of the network"
+    }))
+    const { signings, decided } = plan<Evm>(evmRules, candidates, baseOf(world), totals(world), world.now, limit)
+    for (const { transaction, commands } of decided) {
+      watch(transaction, commands)
+      execute(world, faults, transaction, commands)
+    }
+    for (const { transaction, sign: command } of signings) watch(transaction, [command])
+    for (const { transaction, place, sign: command } of signings) {
+      sign(
+        world,
+        { ...faults, crash: faults.crash === "before_commit" ? "before_commit" : "never" },
+        transaction.number,
+        Number(place.sequence),
+        command
+      )
+    }
+    dieAt(faults, "after_commit")
+    for (const { transaction } of signings) {
+      broadcast(world, faults, transaction.number, [transactionOf(world, transaction.number).attempts.length])
+    }
+  })

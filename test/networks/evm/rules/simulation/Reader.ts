@@ -1,0 +1,188 @@
+// What a poll sees, from the answers of one provider and the opinion of the second.
+import type { Attempt, Transaction } from "../../../../../src/networks/core/Transaction.ts"
+import { questionsOf, sightOf, withAbsence, withSight } from "../../../../../src/networks/evm/rules/Evm.ts"
+import type { Evm, SecondOpinion, Seen, Sight, TakerEvidence } from "../../../../../src/networks/evm/rules/Evm.ts"
+import type { LaneView } from "../../../../../src/networks/evm/rules/LaneNonces.ts"
+import { behind, countOf, headOf, minedIn } from "../../../../../testkit/chain/Blocks.ts"
+import { estimateIn, marketIn } from "./Prices.ts"
+import { address, receiver, required } from "./World.ts"
+import type { Chain, World } from "./World.ts"
+
+/** How one poll reaches the providers. */
+export interface Reading {
+  /** Whether the lying provider is asked first, and the honest one for a second opinion. */
+  readonly isLiarFirst: boolean
+  /** Blocks that the honest provider's back end is behind. */
+  readonly lag: number
+  /** What the liar adds to its count. */
+  readonly countLie: number
+  /** Whether the liar has no receipts. */
+  readonly hidesReceipts: boolean
+  /** Newest blocks whose transactions no index has yet, of the honest provider and of the liar. */
+  readonly indexLag: number
+  /** Whether the providers show such blocks without their transactions. */
+  readonly hidesBlocks: boolean
+}
+
+export const fair: Reading = {
+  isLiarFirst: false,
+  lag: 0,
+  countLie: 0,
+  hidesReceipts: false,
+  indexLag: 0,
+  hidesBlocks: false
+}
+
+interface Answers {
+  readonly chain: Chain
+  readonly count: number
+  readonly countAtFinal: number
+  readonly hidesReceipts: boolean
+  /** The blocks whose transactions its index has. */
+  readonly indexed: Chain
+}
+
+const finalHeight = (world: World, chain: Chain): number => headOf(chain).number - required(world)
+
+const answersOf = (
+  world: World,
+  { indexLag }: Reading,
+  chain: Chain,
+  lie: number,
+  hidesReceipts: boolean
+): Answers => ({
+  chain,
+  indexed: behind(chain, indexLag),
+  count: Math.max(countOf(chain) + lie, 0),
+  countAtFinal: Math.max(countOf(chain.slice(0, finalHeight(world, chain) + 1)) + lie, 0),
+  hidesReceipts
+})
+
+const honest = (world: World, reading: Reading): Answers =>
+  answersOf(world, reading, behind(world.chain, reading.lag), 0, false)
+
+const lying = (world: World, reading: Reading): Answers =>
+  answersOf(world, reading, world.fork ?? world.chain, reading.countLie, reading.hidesReceipts)
+
+const pairOf = (world: World, reading: Reading): readonly [Answers, Answers] => {
+  const pair = [honest(world, reading), lying(world, reading)] as const
+  return reading.isLiarFirst && world.hasSecond ? [pair[1], pair[0]] : pair
+}
+
+/** `mined`: hash of the attempt whose receipt is asked for. */
+const opinion = (world: World, second: Answers, height: number, mined?: string): SecondOpinion | undefined => {
+  if (!world.hasSecond) return "not_configured"
+  const block = second.chain[height]
+  if (block === undefined) return undefined
+  const found = second.hidesReceipts ? undefined : minedIn(second.indexed).find(({ bytes }) => bytes.hash === mined)
+  const receipt = found === undefined ? null : { blockHash: found.block.hash, isSuccess: found.isSuccess }
+  return { hash: block.hash, finalHeight: finalHeight(world, second.chain), receipt }
+}
+
+const receiptSight = (world: World, first: Answers, hash: string): Sight | undefined => {
+  const mined = minedIn(first.indexed).find(({ bytes }) => bytes.hash === hash)
+  if (mined === undefined || first.hidesReceipts) return undefined
+  return {
+    _tag: "Receipt",
+    receipt: {
+      height: mined.block.number,
+      blockHash: mined.block.hash,
+      isSuccess: mined.isSuccess,
+      paid: 21_000n * world.baseFee,
+      details: { gasUsed: 21_000n, effectiveGasPrice: world.baseFee }
+    }
+  }
+}
+
+const poolSight = (world: World, attempt: Attempt<Evm>): Sight | undefined => {
+  const { hash } = attempt
+  const isPooled = [...world.pool.values()].some((bytes) => bytes.hash === hash)
+  const before = world.memory.absences.get(hash)
+  const point = { at: world.now, height: headOf(world.chain).number }
+  const after = isPooled ? withSight(before) : withAbsence(before, attempt, point)
+  if (after !== undefined) {
+    world.memory = { ...world.memory, absences: new Map([...world.memory.absences, [hash, after]]) }
+  }
+  return sightOf(after, true)
+}
+
+const sightsOf = (world: World, first: Answers, transaction: Transaction<Evm>): ReadonlyMap<number, Sight> => {
+  const { receipts, pooled } = questionsOf(transaction, first.count)
+  const sights = new Map<number, Sight>()
+  for (const attempt of transaction.attempts) {
+    const { hash, ordinal } = attempt
+    const sight = receipts.includes(hash)
+      ? receiptSight(world, first, hash)
+      : hash === pooled
+        ? poolSight(world, attempt)
+        : undefined
+    if (sight !== undefined) sights.set(ordinal, sight)
+  }
+  return sights
+}
+
+export const see = (world: World, reading: Reading, transaction: Transaction<Evm>): Seen => {
+  const [first, second] = pairOf(world, reading)
+  const { block } = questionsOf(transaction, first.count)
+  const head = headOf(first.chain)
+  const height = finalHeight(world, first.chain)
+  const hash = block === undefined ? undefined : first.chain[block]?.hash
+  const mined = transaction.attempts.find(({ ordinal }) => ordinal === transaction.mined?.ordinal)?.hash
+  const other = block === undefined ? undefined : opinion(world, second, block, mined)
+  return {
+    _tag: "Seen",
+    head: { number: head.number, hash: head.hash },
+    finalHeight: height,
+    count: first.count,
+    countAtFinal: first.countAtFinal,
+    market: marketIn(world),
+    balance: world.balance,
+    sights: sightsOf(world, first, transaction),
+    minedAt: { ...(hash === undefined ? {} : { first: hash }), ...(other === undefined ? {} : { second: other }) },
+    estimate: estimateIn(world),
+    noopGas: 21_000n,
+    chargesForData: false,
+    isInquired: true
+  }
+}
+
+/** The transaction that used a nonce, as the first provider has it. */
+export const findTaker = (world: World, reading: Reading, nonce: number): TakerEvidence => {
+  const [first, second] = pairOf(world, reading)
+  const mined = minedIn(first.chain).find(({ bytes }) => bytes.nonce === nonce)
+  if (mined === undefined) return { _tag: "NotFound" }
+  if (reading.hidesBlocks && mined.block.number >= first.indexed.length) return { _tag: "Behind" }
+  const other = opinion(world, second, mined.block.number)
+  const call = mined.bytes.effect ?? { to: address, value: 0n, data: "0x" }
+  return {
+    _tag: "Fetched",
+    hash: mined.bytes.hash,
+    sender: address,
+    nonce,
+    call,
+    block: mined.block.number,
+    blockHash: mined.block.hash,
+    ...(other === undefined ? {} : { second: other })
+  }
+}
+
+/** Whether the honest provider has no receipt of an attempt: all are asked. */
+export const hasNoReceipt = (world: World, { attempts }: Transaction<Evm>): boolean =>
+  !minedIn(world.chain).some(({ bytes }) => attempts.some(({ hash }) => hash === bytes.hash))
+
+export const seeLane = (world: World, reading: Reading): LaneView & { readonly countAtFinal: number } => {
+  const [first, second] = pairOf(world, reading)
+  const { chainBlock } = world.ledger.lane
+  const hash = chainBlock === undefined ? undefined : first.chain[chainBlock.number]?.hash
+  const { number, hash: headHash } = headOf(first.chain)
+  return {
+    head: { number, hash: headHash },
+    count: first.count,
+    countAtFinal: first.countAtFinal,
+    ...(hash === undefined ? {} : { hashAtChainBlock: hash }),
+    ...(world.hasSecond ? { secondCount: second.count } : {})
+  }
+}
+
+/** What a foreign transaction of the account does. */
+export const foreignEffect = { to: receiver, value: 1n, data: "0x" }

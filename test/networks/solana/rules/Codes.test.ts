@@ -1,0 +1,120 @@
+// A situation for every code that a solana transaction can have: the state machine reaches it, and its sentences explain it.
+import { assert, describe, it } from "@effect/vitest"
+import { decideSolana } from "../../../../src/networks/solana/rules/SolanaDecision.ts"
+import { maxAttempts } from "../../../../src/networks/solana/rules/SolanaNumbers.ts"
+import { causeOf } from "../../../../src/networks/solana/rules/SolanaRules.ts"
+import type {
+  Preparation,
+  SolanaCommand,
+  SolanaSituation,
+  SolanaTransaction
+} from "../../../../src/networks/solana/rules/SolanaSituation.ts"
+import { cause, explain } from "../../../../src/networks/solana/rules/SolanaWords.ts"
+import type { RuleCode, SolanaCause, SolanaCode } from "../../../../src/networks/solana/rules/SolanaWords.ts"
+import { alive, attempt, dead, landed, now, pending, preparation, seen, situation, submitted } from "./Situations.ts"
+
+const base = situation(pending, seen([]))
+
+const prepared = (changed: Partial<Preparation>, transaction: Partial<SolanaTransaction> = {}) =>
+  situation({ ...pending, ...transaction }, seen([], { preparation: { ...preparation, ...changed } }))
+
+const inFlight = (looks: Parameters<typeof seen>[0], transaction: Partial<SolanaTransaction> = {}) =>
+  situation({ ...submitted, ...transaction }, seen(looks))
+
+const mined = { ordinal: 1, slot: 222, isSuccess: true }
+
+/** Rules of a message: `Guard` decides them, from the bytes and from what a lane reads before each signature. */
+const rules = {
+  malformed: prepared({ broken: "malformed" }),
+  too_large: prepared({ broken: "too_large" }),
+  unsupported_version: prepared({ broken: "unsupported_version" }),
+  fee_payer_mismatch: prepared({ broken: "fee_payer_mismatch" }),
+  foreign_signer: prepared({ broken: "foreign_signer" }),
+  too_many_signatures: prepared({ broken: "too_many_signatures" }),
+  durable_nonce: prepared({ broken: "durable_nonce" }),
+  fee_payer_in_instruction: prepared({ broken: "fee_payer_in_instruction" }),
+  fee_payer_in_lookup_table: prepared({ broken: "fee_payer_in_lookup_table" }),
+  fee_above_cap: prepared({ broken: "fee_above_cap" }),
+  program_not_allowed: prepared({ broken: "program_not_allowed" }),
+  account_not_allowed: prepared({ broken: "account_not_allowed" }),
+  account_disallowed: prepared({ broken: "account_disallowed" }),
+  lookup_table_unresolved: prepared({ accounts: "missing_table" }),
+  account_unavailable: prepared({ accounts: "account_unavailable" }),
+  payment_missing: prepared({ broken: "payment_missing", problem: "it has no transfer to the relayer" }),
+  signature_missing: prepared({ broken: "signature_missing" }),
+  signature_invalid: prepared({ broken: "signature_invalid" }),
+  value_above_cap: prepared({ broken: "value_above_cap" }),
+  receiver_not_allowed: prepared({ broken: "receiver_not_allowed" }),
+  lamports_out: prepared({ simulated: { _tag: "Broken", code: "lamports_out" } }),
+  fee_payer_changed: prepared({ simulated: { _tag: "Broken", code: "fee_payer_changed" } }),
+  authority_changed: prepared({ simulated: { _tag: "Broken", code: "authority_changed" } })
+} satisfies Record<RuleCode, SolanaSituation>
+
+/** `queued` is what accepting a transaction, or an operator's `send`, sets: no step does. */
+const situations: Readonly<Record<Exclude<SolanaCode, "queued">, SolanaSituation>> = {
+  ...rules,
+  sending: prepared({ simulated: { _tag: "BrokenOnce" } }),
+  relayer_paused: { ...base, terms: { ...base.terms, isPaused: true } },
+  relayer_disabled: { ...base, terms: { ...base.terms, disabled: "relayer_disabled" } },
+  lane_window_full: { ...base, rest: { inFlight: 64, reserved: 0n } },
+  not_before: situation({ ...pending, notBefore: now + 1 }, seen([])),
+  insufficient_funds: prepared({ balance: 0n }),
+  signer_unavailable: { ...base, signerRetry: { code: "signer_unavailable", at: now + 1 } },
+  throttled: { ...base, signerRetry: { code: "throttled", at: now + 1 } },
+  row_changed: { ...base, signerRetry: { code: "row_changed", at: now + 1 } },
+  providers_unavailable: situation(pending, {
+    _tag: "Unreachable",
+    code: "providers_unavailable",
+    retryAt: now + 1
+  }),
+  providers_disagree: inFlight([landed("finalized"), dead]),
+  second_provider_missing: situation(submitted, seen([landed("finalized")], { aloneSince: now - 1 })),
+  rate_limited: {
+    ...base,
+    terms: { ...base.terms, isSponsored: true, keyHold: { failed: 11, of: 50, until: now + 60_000 } }
+  },
+  chain_changed: { ...base, stop: cause("chain_changed") },
+  restored_unproven: situation({ ...pending, restored: true }, seen([])),
+  priority_fee_above_cap: prepared({ fee: { floor: 7000n, offered: 9000n, cap: 6000n } }),
+  blockhash_unavailable: prepared({ lifetime: "unavailable" }),
+  lookup_table_unavailable: prepared({ accounts: "table_unavailable" }),
+  price_unavailable: prepared({ accounts: "price_unavailable", problem: "it is 61 s old" }),
+  mined_waiting: inFlight([landed("confirmed"), landed("processed")]),
+  failed_unconfirmed: inFlight([landed("confirmed", false), alive]),
+  landing_unproven: inFlight([dead, alive]),
+  reorged: inFlight([alive, alive], { state: "mined", mined }),
+  confirmed: inFlight([landed("finalized"), landed("finalized")]),
+  executed_late: inFlight([landed("finalized"), landed("finalized")], { validUntil: now }),
+  canceled: situation({ ...pending, intent: "cancel" }, seen([])),
+  deadline_passed: situation({ ...pending, validUntil: now }, seen([])),
+  failed_on_chain: inFlight([landed("finalized", false), landed("finalized", false)]),
+  would_fail: prepared({ simulated: { _tag: "Fails", error: "Custom 1" } }),
+  blockhash_expired: inFlight([dead, dead], { facts: { isRefreshable: false, isPrebuilt: true } }),
+  attempts_exhausted: inFlight([dead, dead], {
+    attempts: Array.from({ length: maxAttempts }, (_, index) => ({ ...attempt, ordinal: index + 1 }))
+  }),
+  already_accepted: prepared({ broken: "already_accepted" }),
+  refused_by_all: inFlight([dead, dead], { attempts: [{ ...attempt, isRefused: true }] }),
+  policy_changed: { ...base, terms: { ...base.terms, isAllowed: false } }
+}
+
+const causeIn = (commands: ReadonlyArray<SolanaCommand>): SolanaCause | undefined =>
+  commands.flatMap((command) => ("cause" in command ? [command.cause] : [])).at(0)
+
+const isFinal = (commands: ReadonlyArray<SolanaCommand>) => commands.some(({ _tag }) => _tag === "Finish")
+
+describe("every code of solana", () => {
+  for (const [code, given] of Object.entries(situations)) {
+    it(`${code} is reached, and explained with its numbers and what comes next`, () => {
+      const commands = decideSolana(given)
+      const why = causeIn(commands)
+      assert.strictEqual(why?.code, code)
+      if (why === undefined) return
+      const { next, reason } = explain(causeOf(why), isFinal(commands))
+      assert.notMatch(reason, /unknown|does not know/u)
+      assert.match(reason, /\.$/u)
+      assert.match(next, /[.!]$/u)
+      assert.strictEqual(next === "Nothing: this is final.", isFinal(commands))
+    })
+  }
+})

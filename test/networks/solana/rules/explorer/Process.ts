@@ -1,0 +1,234 @@
+// A process of the service: it looks, decides, signs, commits and sends, one small step at a time, and may stop in between.
+import { conclude, isFinal, rememberConclusion } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type {
+  Preparation,
+  SolanaAttempt,
+  SolanaCommand,
+  SolanaSeen,
+  SolanaSituation
+} from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type { Chain } from "./Chain.ts"
+import type { Ledger, Memory, Row } from "./Ledger.ts"
+import { lifetimeOf, ownLifetime } from "./Lifetimes.ts"
+import type { Provider } from "./Provider.ts"
+import type { Random } from "./Random.ts"
+import { stepMillis } from "./Setting.ts"
+import type { Decide, Setting } from "./Setting.ts"
+
+interface Task {
+  readonly id: number
+  readonly version: number
+  readonly mark: number
+  readonly command: SolanaCommand
+  readonly seen: SolanaSeen
+  readonly stage: "decided" | "signed" | "stored" | "sent"
+  readonly attempt?: SolanaAttempt
+}
+
+/** Steps without another provider's opinion after which one decides alone, where the second one may be silent. */
+const finalityByOne = 30 * stepMillis
+const longFinalityByOne = 10_000 * stepMillis
+
+export interface World {
+  readonly setting: Setting
+  readonly random: Random
+  readonly chain: Chain
+  readonly ledger: Ledger
+  readonly providers: ReadonlyArray<Provider>
+  readonly decide: Decide
+  /** Whether signatures succeed. Some fail on the chain. */
+  readonly outcomes: Map<string, boolean>
+}
+
+export const makeProcess = (world: World, epoch: number) => {
+  const { setting, random, chain, ledger, providers, decide, outcomes } = world
+  const { without } = setting
+  let task: Task | undefined
+  let own = epoch
+  let memory: Memory = new Map()
+  let aloneSince: number | undefined
+
+  const lookAt = (row: Row, now: number): SolanaSeen => {
+    const { attempts } = row.transaction
+    const looks = providers.map((provider, index) => {
+      const heard = provider.look(attempts)
+      const answers = without.look === undefined ? heard : without.look(heard)
+      const earlier = memory.get(`${row.id} ${index}`)
+      const look = earlier === undefined ? answers : { ...answers, earlier }
+      const kept = rememberConclusion(look, conclude(look, attempts, []), now)
+      if (kept === undefined) memory.delete(`${row.id} ${index}`)
+      else memory.set(`${row.id} ${index}`, kept)
+      return look
+    })
+    const heard = looks.filter((look) => Object.keys(look).some((answer) => answer !== "earlier")).length
+    if (heard > 1 || providers.length < 2) aloneSince = undefined
+    else if (heard === 1) aloneSince ??= now
+    return {
+      _tag: "Seen",
+      configured: without.configured ?? providers.length,
+      looks,
+      known: [],
+      isProofAsked: true,
+      ...(aloneSince === undefined ? {} : { aloneSince })
+    }
+  }
+
+  const situationOf = ({ transaction }: Row, view: SolanaSeen, now: number): SolanaSituation => ({
+    transaction,
+    lane: { generation: 1, windowSize: 64, isRestoreRead: ledger.restore?.isRead ?? true },
+    terms: {
+      isPaused: false,
+      isAllowed: true,
+      minBalance: 0n,
+      finalityByOne: setting.silent ? finalityByOne : longFinalityByOne,
+      isSponsored: false
+    },
+    rest: { inFlight: 0, reserved: 0n },
+    view,
+    now
+  })
+
+  const decideAbout = (row: Row, seen: SolanaSeen, now: number): void => {
+    const [command] = decide(situationOf(row, seen, now))
+    const { _tag } = command
+    task = undefined
+    if (_tag === "Rest" || _tag === "Hold" || _tag === "PollAt") return
+    if (_tag === "Ask" && command.question === "proof") return
+    task = { id: row.id, version: row.version, mark: ledger.mark, command, seen, stage: "decided" }
+  }
+
+  const prepare = (row: Row): Preparation => ({
+    lifetime:
+      row.blockhash !== undefined && row.transaction.attempts.length === 0
+        ? ownLifetime(world, row.blockhash, aloneSince !== undefined)
+        : lifetimeOf(world, aloneSince !== undefined),
+    accounts: "read",
+    fee: { floor: 5000n, offered: 5000n, cap: 1_000_000n },
+    price: { computeUnitPrice: 0n },
+    out: 0n,
+    balance: 10n ** 10n
+  })
+
+  const mayCommit = ({ version, mark }: Task, row: Row): boolean =>
+    (without.fence === true || own === ledger.epoch) &&
+    !isFinal(row.transaction) &&
+    (without.version === true || (row.version === version && mark === ledger.mark))
+
+  const send = ({ hash, offer }: Pick<SolanaAttempt, "hash" | "offer">): void => {
+    if (random.chance(0.9)) chain.send(hash, { blockhash: offer.blockhash, isSuccess: outcomes.get(hash) ?? true })
+  }
+
+  const submit = (current: Task, row: Row): void => {
+    if (mayCommit(current, row) && row.transaction.state === "signed") ledger.save(row, { state: "submitted" })
+    task = undefined
+  }
+
+  const signed = (row: Row, command: Extract<SolanaCommand, { readonly _tag: "Sign" }>): SolanaAttempt => {
+    const { blockhash } = command.offer
+    // The message of a prebuilt request cannot be varied.
+    const isFixed = without.unique === true || row.blockhash === blockhash
+    const hash = isFixed ? ledger.signatureOf(row.body, blockhash, 0) : ledger.freeSignature(row, blockhash)
+    if (!outcomes.has(hash)) outcomes.set(hash, !random.chance(0.1))
+    const { kind, offer, maxFee } = command
+    return { ordinal: row.transaction.attempts.length + 1, kind, hash, offer, maxFee, sends: 0, isRefused: false }
+  }
+
+  /** The attempt is stored, then it is sent. Without that rule it is sent, then stored. */
+  const signOn = (
+    current: Task,
+    row: Row,
+    command: Extract<SolanaCommand, { readonly _tag: "Sign" }>
+  ): Task | undefined => {
+    const { attempt = signed(row, command), stage } = current
+    const attempts = [...row.transaction.attempts, attempt]
+    if (stage === "decided") return { ...current, attempt, stage: "signed" }
+    if (stage === "sent") {
+      if (mayCommit(current, row)) ledger.save(row, { attempts, state: "submitted" })
+      return undefined
+    }
+    if (without.storage === true) {
+      ledger.make(row.id, attempt.hash)
+      send(attempt)
+      return { ...current, stage: "sent" }
+    }
+    const isKnown = row.transaction.attempts.some(({ hash }) => hash === attempt.hash)
+    if (!mayCommit(current, row) || isKnown || (without.unique !== true && ledger.isUsed(attempt.hash, row.id))) {
+      return undefined
+    }
+    ledger.make(row.id, attempt.hash)
+    const { version } = ledger.save(row, { attempts, state: "signed" })
+    const broadcast: SolanaCommand = { _tag: "Broadcast", ordinals: [attempt.ordinal] }
+    return { ...current, version, command: broadcast, stage: "stored", attempt }
+  }
+
+  const carryOut = (current: Task, row: Row, now: number): void => {
+    const { command } = current
+    switch (command._tag) {
+      case "Sign":
+        task = signOn(current, row, command)
+        return
+      case "Ask":
+        if (row.version === current.version || without.version === true) {
+          return decideAbout(row, { ...current.seen, preparation: prepare(row) }, now)
+        }
+        break
+      case "Broadcast":
+        // What was committed is sent, also by a process that has lost the lane since.
+        for (const attempt of current.attempt === undefined ? row.transaction.attempts.slice(-1) : [current.attempt]) {
+          send(attempt)
+        }
+        return submit(current, row)
+      case "Adopt":
+        if (mayCommit(current, row)) {
+          ledger.save(row, { state: "signed", attempts: [{ ...command.attempt, ordinal: 1 }] })
+        }
+        break
+      case "Mine":
+        if (mayCommit(current, row)) ledger.save(row, { state: command.state, mined: command.mined })
+        break
+      case "Unmine":
+        if (mayCommit(current, row)) {
+          const { mined: _, ...rest } = row.transaction
+          ledger.save({ ...row, transaction: rest }, { state: "submitted" })
+        }
+        break
+      case "Finish":
+        if (mayCommit(current, row)) {
+          const by = row.transaction.attempts.find(({ ordinal }) => ordinal === command.mined?.ordinal)?.hash
+          ledger.save(row, { state: command.state, cause: command.cause }, by === undefined ? {} : { by })
+        }
+        break
+      case "Rest":
+      case "Hold":
+      case "PollAt":
+    }
+    task = undefined
+  }
+
+  return {
+    step: (now: number): void => {
+      if (without.fence !== true && own !== ledger.epoch && task === undefined) return
+      if (task === undefined) {
+        const open = ledger.open()
+        if (open.length === 0) return
+        const row = random.pick(open)
+        return decideAbout(row, lookAt(row, now), now)
+      }
+      const row = ledger.row(task.id)
+      if (row === undefined) task = undefined
+      else carryOut(task, row, now)
+    },
+    crash: (): void => {
+      task = undefined
+      memory = new Map()
+      aloneSince = undefined
+    },
+    /** Takes the lane. The process that held it may be frozen in the middle of a task. */
+    claim: (): void => {
+      own = ++ledger.epoch
+      task = undefined
+      memory = new Map()
+      aloneSince = undefined
+    }
+  }
+}
