@@ -72,7 +72,7 @@ const ofCall = (code: string, call: Call): ReadonlyArray<Edit> => {
   if (first === undefined) return []
   if (callee.name === "field") return [edit(call.start, first.start, "("), edit(first.end, call.end, ")")]
   if (callee.name === "shown") return [edit(first.end, call.end, ")")]
-  if (callee.name === "doc") return [edit(call.start, call.end, "({})")]
+  if (callee.name === "doc" || callee.name === "documented") return [edit(call.start, call.end, "({})")]
   const text = call.arguments.at(textAt.get(callee.name ?? "") ?? call.arguments.length)
   if (text !== undefined && texts.has(text.type)) return [edit(text.start, text.end, '""')]
   const { object, property } = callee

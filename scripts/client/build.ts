@@ -13,9 +13,13 @@ const { exports } = JSON.parse(fs.readFileSync(path.join(client, "package.json")
 const entries = Object.values(exports).flatMap((entry) => (typeof entry === "string" ? [] : [entry.default]))
 const input = entries.map((file) => path.join(root, file.replace("./dist/", "src/").replace(/\.js$/, ".ts")))
 
+/** What these modules of Effect make has no effect before it is used, so that what no program of the client needs is left out. */
+const pure = ["Context", "Data", "Duration", "Effect", "Schema", "Struct"]
+
 const bundle = await rolldown({
   input,
   platform: "neutral",
+  treeshake: { manualPureFunctions: pure },
   external: /^(effect(\/|$)|node:crypto$)/,
   plugins: [
     {
