@@ -188,12 +188,12 @@ const send = Effect.fnUntraced(function* (one: Api, interference: Interference, 
   return { isHit, sent }
 })
 
-/** Of requests that have failed, some had their effect: then their ids are taken. With a key, they get the response of the first time. */
+/** Of requests that have failed, some had their effect: then their ids are taken, or their plan is outdated. With a key, they get the response of the first time. */
 const repeat = Effect.fnUntraced(function* (one: Api, { shown, call, isKeyed }: Sent) {
   const { path, ...rest } = call
   const { status, text } = yield* one.call(path, rest)
   if (isKeyed) assert.include([200, 201], status, `${shown}: ${text}`)
-  else assert.include([200, 201, 409], status, `${shown}: ${text}`)
+  else assert.include([200, 201, 409, 412], status, `${shown}: ${text}`)
 })
 
 interface Item {
