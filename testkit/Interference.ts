@@ -79,6 +79,13 @@ const brokenConnection = new SqlError.SqlError({
 /** These end what the connection has begun: without their effect it would go back into the pool in the middle of a transaction. */
 const isEnd = (statement: string) => /^(ROLLBACK|RELEASE)/.test(statement)
 
+/**
+ * Whether PostgreSQL rolls back what the connection has begun: nobody else would, and the connection would go back into the pool in the middle
+ * of a transaction. A pool drops a connection that is really lost, and PostgreSQL rolls its transaction back.
+ */
+const isUndone = (statement: string, fault: Fault) =>
+  fault === "refused" ? statement === "COMMIT" : statement.startsWith("BEGIN")
+
 const interfering = (connection: SqlConnection.Connection, interference: Interference): SqlConnection.Connection => {
   const around = <A>(
     statement: string,
@@ -94,7 +101,7 @@ const interfering = (connection: SqlConnection.Connection, interference: Interfe
         })
       }
       const done = fault === "lost" || isEnd(statement) ? run : Effect.void
-      const ended = fault === "refused" && statement === "COMMIT" ? connection.executeRaw("ROLLBACK", []) : done
+      const ended = isUndone(statement, fault) ? Effect.andThen(done, connection.executeRaw("ROLLBACK", [])) : done
       return Effect.andThen(ended, Effect.fail(brokenConnection))
     })
   return {
