@@ -129,7 +129,7 @@ const rings: ReadonlyArray<Override> = [
   })
 ]
 
-/** Of the server, the import knows the built-in networks. The command has it as one of its own, and the package has no other entry. */
+/** The package of the import reads only the built-in networks of the server. The command bundles it, so that it has no entry of its own. */
 const imports = restrict("packages/import/src/**", {
   regex: `/src/(sql|process|threads|client|main|index|cli/(commands|Cli|Main)|server/(networks/[^b]|${floors
     .flat()

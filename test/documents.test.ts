@@ -17,6 +17,29 @@ const wordsOf = (file: string) => read(file).replaceAll(/\s+/g, " ")
 const documentsWith = (pattern: RegExp) => documents.filter((file) => pattern.test(wordsOf(file)))
 
 describe("the documents", () => {
+  it("name files of the sources that exist", () => {
+    const sources = new Set(
+      fs.globSync("{src,test,testkit,packages,scripts,faults,bench,field,web,tools}/**/*.{ts,tsx,mjs}", {
+        cwd: root,
+        exclude: (name) => name === "node_modules" || name === "dist"
+      })
+    )
+    const has = (name: string) => [...sources].some((file) => `/${file}`.endsWith(`/${name}`))
+    /** Files that a contributor makes. */
+    const isNew = (name: string) => /(^|\/)(X[A-Z]\w+|Mine)\.ts$/.test(name)
+    const named = [...documents, "AGENTS.md"].flatMap((file) =>
+      [...read(file).matchAll(/`([\w./-]*\b[A-Z]\w+(?:\.test)?\.ts)`/g)].map(([, name = ""]) => `${file}: ${name}`)
+    )
+    assert.isAbove(named.length, 50)
+    assert.deepStrictEqual(
+      named.filter((one) => {
+        const [, name = ""] = one.split(": ")
+        return !isNew(name) && !has(name)
+      }),
+      []
+    )
+  })
+
   it("name tests of the console that exist", () => {
     const folders = ["test/server/console", "test/console", "tools/browser"]
     const files = folders.flatMap((folder) =>

@@ -192,7 +192,7 @@ export type StellarRelayer = typeof StellarRelayer.Type
 
 /**
  * The JSON of a relayer in responses is the generated column `json` of the table `relayers` (`sql/migrations/baseline/Resources.ts`), which has
- * the fields in this order. `managed_by` is added when the row is read (`sql/ManagedBy.ts`).
+ * the fields in this order. `managed_by` is added when the row is read (`sql/Rows.ts`).
  */
 export const Relayer = Schema.Union([EvmRelayer, SolanaRelayer, StellarRelayer]).annotate({
   identifier: "Relayer",

@@ -166,7 +166,7 @@ export const currentAttempts = <F extends Family>({
 }: Transaction<F>): ReadonlyArray<Attempt<F>> =>
   attempts.filter((attempt) => isSamePlace(attempt.place, place) && attempt.generation === generation)
 
-/** What a transaction begins with, whoever makes it: it waits, and has no bytes. */
+/** The first state of a transaction in every ledger: it waits, and has no bytes. */
 export const beginning = <
   Own extends Pick<
     Transaction,

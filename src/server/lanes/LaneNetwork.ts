@@ -315,8 +315,8 @@ export class SendingNetworks extends Context.Service<
     )
 }
 
-// The providers of a lane on a network whose chains are told apart by their first block. They are kept as long as the lane is held, so
-// that the same node answers from poll to poll.
+// The providers of a lane whose network identifies a chain by its first block. The lane keeps them while a process holds it, so that the
+// same node answers from poll to poll.
 
 /** What a lane remembers of its chain and of those who answer for it. */
 export interface ProviderMemory<P> {

@@ -453,7 +453,7 @@ const cannotBeVerified =
 const repairFirst =
   "`effect-relayer repair` shows the evidence for each cause; restore the row from a backup if it was changed, else confirm it with that command; delete no signer whose key exists nowhere else"
 
-/** The MAC of a row is not that of its columns, or was not made with the secret that is stored now. The two cannot be told apart here. */
+/** The MAC of a row does not fit: somebody changed a column, or another secret made the MAC. This check cannot tell which. */
 class RowChanged extends Schema.TaggedError<RowChanged>()("RowChanged", {
   table: Schema.String,
   id: Schema.String

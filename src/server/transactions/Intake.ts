@@ -272,7 +272,7 @@ export const makeSenders = Effect.gen(function* () {
     Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))
   )
 
-  /** Of the caller's key for the network type of the relayer. */
+  /** The limits that the caller's key has for the network type of the relayer. */
   const limitsOf = ({ network_type }: Relayer) =>
     Effect.map(Caller.current, ({ transactionLimits }) => limitsFor(transactionLimits, network_type))
 

@@ -1,5 +1,5 @@
 // Every number that decides something about evm transactions, with its unit and its source, or with the network that sets it.
-// `../Numbers.ts` has those of all networks.
+// `core/TransactionValues.ts` has those of all networks.
 import { finalityByOneOf } from "../../../domain/network/Network.ts"
 import type { EvmNetwork } from "../../../domain/network/Network.ts"
 import { poll } from "../../core/TransactionValues.ts"

@@ -527,8 +527,8 @@ const given: Row = (situation) => {
 }
 
 /**
- * A pending transaction of a restored database. Before the restore, the service may have told the caller that it was canceled,
- * replaced or failed, so it waits for the operator.
+ * A pending transaction of a restored database waits for the operator: before the restore, the service may have told its caller that it
+ * was canceled, replaced or failed.
  */
 const restored: Row = (situation) =>
   situation.transaction.state === "pending" && situation.transaction.restored ? holdRestored(situation) : undefined

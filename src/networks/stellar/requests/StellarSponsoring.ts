@@ -71,7 +71,7 @@ interface SponsoredRequest {
 export interface FeeInToken {
   readonly charge: Charge
   readonly rate: Rate
-  /** Of the token. */
+  /** Decimals of the token in which the user pays. */
   readonly decimals: number
   /** The most that the user lets a forwarder take. Absent: no forwarder takes the fee. */
   readonly max?: bigint

@@ -158,7 +158,7 @@ export interface Forwarding {
   readonly relayer: string
 }
 
-/** Whom the forwarder has to be, and who has to get the fee. */
+/** The contract that has to forward the call, and the account that has to get the fee. */
 interface ExpectedForward {
   /** Undefined: the network has no forwarder. */
   readonly forwarder?: string
