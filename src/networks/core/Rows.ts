@@ -92,7 +92,7 @@ export const make = <F extends Family>(nextPoll: (situation: Situation<F>) => Mo
     return hold(situation, cause("lane_window_full", { window: lane.windowSize, in_flight: rest.inFlight }), "lane")
   }
 
-  return { restored, notWanted, deadline, policy, stopped, paused, notBefore, signer, windowFull }
+  return { hold, restored, notWanted, deadline, policy, stopped, paused, notBefore, signer, windowFull }
 }
 
 // Whether what one provider shows is final: another one agrees, or for long no other one has had an opinion. The rule is the

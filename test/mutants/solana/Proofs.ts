@@ -224,7 +224,7 @@ export const proofs: ReadonlyArray<Mutant> = [
       name: "canceled-request-is-not-refreshed",
       rule: "A canceled request gets no new bytes after the proof.",
       source: `${traces} 22`,
-      before: `if (transaction.intent === "cancel") return [Command.Finish({ state: "canceled", cause: cause("canceled") })]`,
+      before: `if (transaction.intent === "cancel") return [finish({ state: "canceled", cause: cause("canceled") })]`,
       after: "",
       test: `${tests}/DecideInFlight.test.ts`
     },
@@ -264,7 +264,7 @@ export const proofs: ReadonlyArray<Mutant> = [
       name: "error-fails-nothing-before-it-is-final",
       rule: "An error that is not finalized is not shown as mined.",
       source: `${traces} 17`,
-      before: `state: mined.isSuccess ? "mined" : "submitted",`,
+      before: `state: isSuccess ? "mined" : "submitted",`,
       after: `state: "mined",`,
       test: `${tests}/DecideInFlight.test.ts`
     }

@@ -189,7 +189,7 @@ const takenOf = (hash: string, { raw, message, slot }: Fetched): TakenBytes => {
     computeUnitPrice,
     ...(computeUnitLimit === undefined ? {} : { computeUnitLimit })
   }
-  return { raw, taken: { kind: "original", hash, offer, maxFee: total, sends: 0, isRefused: false } }
+  return { raw, taken: { hash, offer, maxFee: total } }
 }
 
 /**
@@ -317,7 +317,7 @@ const forgottenOf = Effect.fn("SolanaLane.forgottenOf")(function* (
     computeUnitPrice,
     ...(computeUnitLimit === undefined ? {} : { computeUnitLimit })
   }
-  const taken: TakenAttempt = { kind: "original", hash: given.hash, offer, maxFee: total, sends: 0, isRefused: false }
+  const taken: TakenAttempt = { hash: given.hash, offer, maxFee: total }
   return taken
 })
 

@@ -1,47 +1,72 @@
 // The state machine of solana transactions: what to do next about one transaction. Pure and total; there is always at least one command.
-import { maxWaitForFunds } from "../../core/TransactionValues.ts"
+import { cause } from "../../core/Cause.ts"
+import type { Figures } from "../../core/Cause.ts"
+import * as Rows from "../../core/Rows.ts"
+import { fundsDeadline, holdUntil } from "../../core/Rows.ts"
+import { ask, Command, finish, firstOf, mine, sign } from "../../core/Rules.ts"
+import type { Commands, Row, Scope, Situation } from "../../core/Rules.ts"
+import { isFinal, newestRequest } from "../../core/Transaction.ts"
+import type { Attempt, Mined } from "../../core/Transaction.ts"
+import { earliest } from "../../core/TransactionValues.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
+import type { Solana } from "./Solana.ts"
 import {
   agreeing,
   answerableAfter,
   looksApart,
   maxAttempts,
+  pollAfter,
   provableAfter,
   rebroadcastAfter,
   rentMinimum,
   unprovableAfter
 } from "./SolanaNumbers.ts"
-import {
-  Command,
-  conclude,
-  firstOf,
-  hold,
-  holdRestored,
-  holdUntil,
-  isFinal,
-  isPastBound,
-  isSameConclusion,
-  openQuestionOf,
-  pollNext
-} from "./SolanaSituation.ts"
+import { conclude, isPastBound, isSameConclusion, openQuestionOf, withFeeLimit, withOwnCap } from "./SolanaSituation.ts"
 import type {
   AttemptToProve,
-  Commands,
   Conclusion,
   Landing,
   Look,
   Preparation,
   ProofQuestion,
-  Row,
   SignatureStatus,
-  SolanaAttempt,
-  SolanaCommand,
-  SolanaMined,
   SolanaSeen,
-  SolanaSituation
+  TakenAttempt
 } from "./SolanaSituation.ts"
-import { cause } from "./SolanaWords.ts"
 import type { SolanaCode } from "./SolanaWords.ts"
+
+// How a transaction waits.
+
+/** For a pending transaction not after its own moments. */
+const nextPoll = ({ transaction, now }: Situation<Solana>): Moment => {
+  const next = now + pollAfter
+  if (transaction.state !== "pending") return next
+  return earliest(next, ...[transaction.validUntil, transaction.notBefore].filter((at) => at === undefined || at > now))
+}
+
+const rows = Rows.make<Solana>(nextPoll)
+
+const pollNext = (situation: Situation<Solana>) => Command.PollAt({ at: nextPoll(situation) })
+
+/** The state stays, with a code, until the next poll. */
+const hold = (
+  situation: Situation<Solana>,
+  code: SolanaCode,
+  figures: Figures = {},
+  scope: Scope = "transaction"
+): Commands<Solana> => rows.hold(situation, cause(code, figures), scope)
+
+/** It waits for an operator's answer: the ledger may have forgotten what became of it. */
+const holdRestored = (situation: Situation<Solana>): Commands<Solana> => {
+  const [{ counters }] = situation.lane.accounts
+  return hold(situation, "restored_unproven", counters?.restore)
+}
+
+/** The row says nothing about transactions that have bytes. */
+const ifPending =
+  (row: Row<Solana>): Row<Solana> =>
+  (situation) =>
+    situation.transaction.state === "pending" ? row(situation) : undefined
 
 // Decisions before each signature, the first one and refreshes alike: nothing is signed that the rules do not allow now.
 
@@ -49,62 +74,38 @@ interface Prepared extends SolanaSeen {
   readonly preparation: Preparation
 }
 
-const fail = (code: SolanaCode, figures: Readonly<Record<string, bigint | number | string>> = {}): Commands => [
-  Command.Finish({ state: "failed", cause: cause(code, figures) })
+const fail = (code: SolanaCode, figures: Figures = {}): Commands<Solana> => [
+  finish({ state: "failed", cause: cause(code, figures) })
 ]
 
-const policy: Row<SolanaSeen> = ({ terms }) => (terms.isAllowed ? undefined : fail("policy_changed"))
+const { policy, stopped, notBefore, signer } = rows
 
-const stopped: Row<SolanaSeen> = (situation) =>
-  situation.stop === undefined ? undefined : hold(situation, situation.stop.code, situation.stop.figures, "lane")
-
-const paused: Row<SolanaSeen> = (situation) => {
+/** Providers answer this poll, so nothing waits for the next health check, which looks at them less often. */
+const paused: Row<Solana> = (situation) => {
   const { isPaused, disabled } = situation.terms
-  if (isPaused) return hold(situation, "relayer_paused", {}, "relayer")
-  // Providers answer this poll, so nothing waits for the next health check, which looks at them less often.
-  return disabled === undefined || disabled === "providers_unavailable"
-    ? undefined
-    : hold(situation, disabled, {}, "relayer")
+  return !isPaused && disabled === "providers_unavailable" ? undefined : rows.paused(situation)
 }
 
-const notBefore: Row<SolanaSeen> = (situation) => {
-  const { transaction, now } = situation
-  const { notBefore } = transaction
-  return notBefore === undefined || now >= notBefore
-    ? undefined
-    : holdUntil(situation, "not_before", notBefore, "transaction")
-}
-
-const keyFails: Row<SolanaSeen> = (situation) => {
+const keyFails: Row<Solana> = (situation) => {
   const { isSponsored, keyHold } = situation.terms
   if (!isSponsored || keyHold === undefined || situation.now >= keyHold.until) return undefined
   const { failed, of, until } = keyHold
-  return holdUntil(situation, "rate_limited", until, "transaction", {
-    error: `${failed} of the newest ${of} transactions of the API key failed on the chain`
-  })
+  const error = `${failed} of the newest ${of} transactions of the API key failed on the chain`
+  return holdUntil(situation, cause("rate_limited", { error, until }), "transaction", until)
 }
 
 /** A transaction that has bytes is in the window already. */
-const windowFull: Row<SolanaSeen> = (situation) => {
-  const { lane, rest, transaction } = situation
-  if (transaction.state !== "pending" || rest.inFlight < lane.windowSize) return undefined
-  return hold(situation, "lane_window_full", { window: lane.windowSize, in_flight: rest.inFlight }, "lane")
-}
-
-const signer: Row<SolanaSeen> = (situation) =>
-  situation.signerRetry === undefined
-    ? undefined
-    : holdUntil(situation, situation.signerRetry.code, situation.signerRetry.at, "lane")
+const windowFull = ifPending(rows.windowFull)
 
 /** Nothing was signed for a request whose own blockhash is dead when it arrives, and nothing will be. */
-const deadOnArrival: Row<Prepared> = ({ transaction, view }) =>
+const deadOnArrival: Row<Solana, Prepared> = ({ transaction, view }) =>
   transaction.facts.isPrebuilt && transaction.attempts.length === 0 && view.preparation.lifetime === "dead"
-    ? [Command.Finish({ state: "expired", cause: cause("blockhash_expired") })]
+    ? [finish({ state: "expired", cause: cause("blockhash_expired") })]
     : undefined
 
 const problemOf = ({ problem }: Preparation) => (problem === undefined ? {} : { error: problem })
 
-const accounts: Row<Prepared> = (situation) => {
+const accounts: Row<Solana, Prepared> = (situation) => {
   switch (situation.view.preparation.accounts) {
     case "missing_table":
       return fail("lookup_table_unresolved")
@@ -121,29 +122,22 @@ const accounts: Row<Prepared> = (situation) => {
   }
 }
 
-const rules: Row<Prepared> = ({ view: { preparation } }) =>
+const rules: Row<Solana, Prepared> = ({ view: { preparation } }) =>
   preparation.broken === undefined ? undefined : fail(preparation.broken, problemOf(preparation))
 
 /** A price above the cap is lowered to it, unless the network takes nothing that low. */
-const feeAboveCap: Row<Prepared> = (situation) => {
+const feeAboveCap: Row<Solana, Prepared> = (situation) => {
   const { floor, cap, isOwn } = situation.view.preparation.fee
   if (floor <= cap) return undefined
   return hold(situation, "priority_fee_above_cap", { fee: floor, cap }, isOwn === true ? "transaction" : "relayer")
 }
 
-const lifetime: Row<Prepared> = (situation) =>
+const lifetime: Row<Solana, Prepared> = (situation) =>
   typeof situation.view.preparation.lifetime === "string" ? hold(situation, "blockhash_unavailable") : undefined
 
 const offeredFee = ({ fee }: Preparation): bigint => (fee.offered < fee.cap ? fee.offered : fee.cap)
 
-/** The wait for funds begins when nothing of the lane is in flight: until then the missing part may only be reserved. */
-const fundsDeadline = ({ transaction, rest, now }: SolanaSituation<Prepared>): number | undefined => {
-  if (transaction.waitsForFunds || rest.quietSince === undefined) return undefined
-  const since = transaction.cause?.code === "insufficient_funds" ? transaction.causeSince : now
-  return Math.max(since, rest.quietSince) + maxWaitForFunds
-}
-
-const funds: Row<Prepared> = (situation) => {
+const funds: Row<Solana, Prepared> = (situation) => {
   const { view, rest, terms, now } = situation
   const { balance, out, rent = rentMinimum } = view.preparation
   if (balance === undefined) return hold(situation, "providers_unavailable", {}, "lane")
@@ -152,12 +146,12 @@ const funds: Row<Prepared> = (situation) => {
   const available = balance - rest.reserved
   if (available - required >= minimum) return undefined
   const figures = { required, available, reserved: rest.reserved, minimum }
-  const until = fundsDeadline(situation)
+  const until = fundsDeadline(situation, newestRequest(situation.transaction).wait_for_funds === true)
   if (until !== undefined && now >= until) return fail("insufficient_funds", figures)
   return hold(situation, "insufficient_funds", until === undefined ? figures : { ...figures, until }, "relayer")
 }
 
-const simulated: Row<Prepared> = (situation) => {
+const simulated: Row<Solana, Prepared> = (situation) => {
   const { simulated } = situation.view.preparation
   switch (simulated?._tag) {
     case undefined:
@@ -180,39 +174,45 @@ const simulated: Row<Prepared> = (situation) => {
   }
 }
 
+type SignatureKind = "original" | "refresh"
+
 const signPrepared =
-  (kind: SolanaAttempt["kind"]) =>
-  (situation: SolanaSituation<Prepared>): Commands => {
+  (kind: SignatureKind) =>
+  (situation: Situation<Solana, Prepared>): Commands<Solana> => {
     const { preparation } = situation.view
-    if (typeof preparation.lifetime === "string") return hold(situation, "blockhash_unavailable")
-    const maxFee = offeredFee(preparation)
-    const signature: SolanaCommand = Command.Sign({
-      kind,
-      offer: { ...preparation.lifetime, ...preparation.price },
-      maxFee,
-      cause: cause("sending", { fee: maxFee })
-    })
-    return [signature, pollNext(situation)]
+    const { lifetime, out, price } = preparation
+    if (typeof lifetime === "string") return hold(situation, "blockhash_unavailable")
+    const fee = offeredFee(preparation)
+    const offer = { ...lifetime, ...price, fee, out }
+    return [sign<Solana>({ kind, offer, maxFee: fee, cause: cause("sending", { fee }) }), pollNext(situation)]
   }
 
-const ofLedger: ReadonlyArray<Row<SolanaSeen>> = [policy, stopped, paused, notBefore, keyFails, windowFull, signer]
+/** What the request and the limits of the API key leave for the fee. */
+const limited = (preparation: Preparation, { transaction, terms }: Situation<Solana>): Preparation =>
+  withFeeLimit(
+    withOwnCap(preparation, newestRequest(transaction).max_fee_lamports),
+    terms.feeLimit,
+    transaction.facts.isPrebuilt
+  )
 
-const ofChain: ReadonlyArray<Row<Prepared>> = [deadOnArrival, accounts, rules, feeAboveCap, lifetime, funds, simulated]
+const ofLedger: ReadonlyArray<Row<Solana>> = [policy, stopped, paused, notBefore, keyFails, windowFull, signer]
+
+const ofChain = [deadOnArrival, accounts, rules, feeAboveCap, lifetime, funds, simulated]
 
 /** What the ledger knows comes first, so that the chain is not asked for a transaction that cannot be signed now. */
-const decideSignature = (kind: SolanaAttempt["kind"]) => {
-  const prepared = firstOf(ofChain, signPrepared(kind))
-  return firstOf(ofLedger, (situation) => {
+const decideSignature = (kind: SignatureKind) => {
+  const prepared = firstOf<Solana, Prepared>(ofChain, signPrepared(kind))
+  return firstOf<Solana, SolanaSeen>(ofLedger, (situation) => {
     const { preparation } = situation.view
     return preparation === undefined
-      ? [Command.Ask({ question: "prepare" }), pollNext(situation)]
-      : prepared({ ...situation, view: { ...situation.view, preparation } })
+      ? [ask<Solana>("prepare"), pollNext(situation)]
+      : prepared({ ...situation, view: { ...situation.view, preparation: limited(preparation, situation) } })
   })
 }
 
 // Decisions about transactions that have bytes. Only a finalized signature, or a proof that all bytes are dead, ends one.
 
-type InFlight = SolanaSituation<SolanaSeen>
+type InFlight = Situation<Solana, SolanaSeen>
 type Landed = Extract<Conclusion, { readonly _tag: "Landed" }>
 
 interface Opinion {
@@ -267,20 +267,23 @@ const agreedOf = (situation: InFlight, opinions: ReadonlyArray<Opinion>): Conclu
   })?.conclusion
 }
 
+/** Until a provider names the fee, what the bytes can cost at most stands for it. */
 const minedOf = (
-  attempts: ReadonlyArray<SolanaAttempt>,
+  attempts: ReadonlyArray<Attempt<Solana>>,
   hash: string,
   { slot, isSuccess, error }: Omit<SignatureStatus, "level">,
   { paid }: Landing = {}
-) => {
-  const ordinal = attempts.find((attempt) => attempt.hash === hash)?.ordinal ?? 1
+): Mined<Solana> => {
+  const attempt = attempts.find((one) => one.hash === hash)
   return {
-    ordinal,
-    slot,
-    isSuccess,
-    ...(error === undefined ? {} : { error }),
-    ...(paid === undefined ? {} : { paid })
-  } satisfies SolanaMined
+    ordinal: attempt?.ordinal ?? 1,
+    receipt: {
+      height: slot,
+      isSuccess,
+      paid: paid ?? attempt?.maxFee ?? 0n,
+      details: error === undefined ? {} : { error }
+    }
+  }
 }
 
 /** Codes of a transaction that a provider shows in a block. */
@@ -296,7 +299,7 @@ const isLate = ({ transaction, now }: InFlight, { at = now }: Landing = {}): boo
   return !isSeenBefore && at >= validUntil
 }
 
-const landed = (situation: InFlight, { _tag, hash, ...result }: Landed): Commands => {
+const landed = (situation: InFlight, { _tag, hash, ...result }: Landed): Commands<Solana> => {
   const { slot, isSuccess } = result
   const { transaction, view } = situation
   const landing = view.landings?.get(hash)
@@ -304,34 +307,37 @@ const landed = (situation: InFlight, { _tag, hash, ...result }: Landed): Command
   const by = aloneOf(situation) === "left" ? ({ confirmedBy: 1 } as const) : {}
   const code = !isSuccess ? "failed_on_chain" : isLate(situation, landing) ? "executed_late" : "confirmed"
   const figures = landing?.paid === undefined ? { slot } : { slot, fee: landing.paid }
-  return [Command.Finish({ state: isSuccess ? "confirmed" : "failed", cause: cause(code, figures), mined, ...by })]
+  return [finish<Solana>({ state: isSuccess ? "confirmed" : "failed", cause: cause(code, figures), mined, ...by })]
 }
 
 const refresh = decideSignature("refresh")
 
-const unmined = (now: Moment): Commands => [Command.Unmine({ cause: cause("reorged") }), Command.PollAt({ at: now })]
+const unmined = (now: Moment): Commands<Solana> => [
+  Command.Unmine({ cause: cause("reorged") }),
+  Command.PollAt({ at: now })
+]
 
 /** No attempt has landed, and none can land any more. A block that one provider has shown is dropped first: nothing landed in it. */
-const dead = (situation: InFlight): Commands => {
+const dead = (situation: InFlight): Commands<Solana> => {
   const { transaction, now } = situation
   const { attempts, facts, mined } = transaction
   if (mined !== undefined) return unmined(now)
-  if (transaction.intent === "cancel") return [Command.Finish({ state: "canceled", cause: cause("canceled") })]
+  if (transaction.intent === "cancel") return [finish({ state: "canceled", cause: cause("canceled") })]
   if (transaction.intent === "clear") {
-    return [Command.Finish({ state: "failed", cause: cause("restored_unproven") })]
+    return [finish({ state: "failed", cause: cause("restored_unproven") })]
   }
   if (now >= transaction.validUntil) {
-    return [Command.Finish({ state: "expired", cause: cause("deadline_passed", { until: transaction.validUntil }) })]
+    return [finish({ state: "expired", cause: cause("deadline_passed", { until: transaction.validUntil }) })]
   }
   if (transaction.restored) return holdRestored(situation)
-  if (attempts.at(-1)?.isRefused === true) {
-    return [Command.Finish({ state: "failed", cause: cause("refused_by_all") })]
+  if (attempts.at(-1)?.outcome === "refused") {
+    return [finish({ state: "failed", cause: cause("refused_by_all") })]
   }
   if (!facts.isRefreshable || attempts.some(({ offer }) => offer.isLast === true)) {
-    return [Command.Finish({ state: "expired", cause: cause("blockhash_expired") })]
+    return [finish({ state: "expired", cause: cause("blockhash_expired") })]
   }
   return attempts.length >= maxAttempts
-    ? [Command.Finish({ state: "expired", cause: cause("attempts_exhausted", { attempts: attempts.length }) })]
+    ? [finish({ state: "expired", cause: cause("attempts_exhausted", { attempts: attempts.length }) })]
     : refresh(situation)
 }
 
@@ -352,20 +358,25 @@ const bestOf = ({
   return best
 }
 
-const seenOnChain = (situation: InFlight, code: "mined_waiting" | "providers_disagree" | "second_provider_missing") => {
+const seenOnChain = (
+  situation: InFlight,
+  code: "mined_waiting" | "providers_disagree" | "second_provider_missing"
+): Commands<Solana> | undefined => {
   const best = bestOf(situation)
   if (best === undefined) return undefined
-  const mined = minedOf(situation.transaction.attempts, best.hash, best.status)
+  const { isSuccess, slot } = best.status
   const isWaiting = code === "mined_waiting"
-  const mine: SolanaCommand = Command.Mine({
-    mined,
-    state: mined.isSuccess ? "mined" : "submitted",
-    cause: cause(isWaiting && !mined.isSuccess ? "failed_unconfirmed" : code, { slot: mined.slot })
-  })
-  return [mine, pollNext(situation)] satisfies Commands
+  return [
+    mine<Solana>({
+      mined: minedOf(situation.transaction.attempts, best.hash, best.status),
+      state: isSuccess ? "mined" : "submitted",
+      cause: cause(isWaiting && !isSuccess ? "failed_unconfirmed" : code, { slot })
+    }),
+    pollNext(situation)
+  ]
 }
 
-const isDueAgain = ({ lastSentAt }: SolanaAttempt, now: number): boolean =>
+const isDueAgain = ({ lastSentAt }: Attempt<Solana>, now: Moment): boolean =>
   lastSentAt === undefined || now >= lastSentAt + rebroadcastAfter
 
 /** Some provider answered, and none that did shows a signature. */
@@ -373,16 +384,15 @@ const isGone = ({ transaction, view }: InFlight): boolean =>
   transaction.mined !== undefined && view.looks.some(({ statuses }) => statuses !== undefined)
 
 /** The moment from which an operator may answer for a proof that is missing. */
-const answerableFrom = (newest: SolanaAttempt, isUnprovable: boolean) =>
-  newest.signedAt === undefined ? {} : { until: newest.signedAt + (isUnprovable ? unprovableAfter : answerableAfter) }
+const answerableFrom = ({ signedAt }: Attempt<Solana>, isUnprovable: boolean) => ({
+  until: signedAt + (isUnprovable ? unprovableAfter : answerableAfter)
+})
 
 /** Providers answer, and none of them has finalized the bound although its time is over. */
-const standsStill = ({ view, now }: InFlight, { signedAt }: SolanaAttempt): boolean =>
-  signedAt !== undefined &&
-  now >= signedAt + provableAfter &&
-  view.looks.some(({ finalized }) => finalized !== undefined)
+const standsStill = ({ view, now }: InFlight, { signedAt }: Attempt<Solana>): boolean =>
+  now >= signedAt + provableAfter && view.looks.some(({ finalized }) => finalized !== undefined)
 
-const stillFigures = ({ view: { looks } }: InFlight, newest: SolanaAttempt) => {
+const stillFigures = ({ view: { looks } }: InFlight, newest: Attempt<Solana>) => {
   const look = looks.find(({ finalized }) => finalized !== undefined)
   return {
     bound: newest.offer.bound,
@@ -396,15 +406,16 @@ const stillFigures = ({ view: { looks } }: InFlight, newest: SolanaAttempt) => {
   }
 }
 
-const alive = (situation: InFlight, newest: SolanaAttempt): Commands => {
+const alive = (situation: InFlight, newest: Attempt<Solana>): Commands<Solana> => {
   const { transaction, now } = situation
   if (isGone(situation)) return unmined(now)
-  const held = standsStill(situation, newest)
+  const isRefused = newest.outcome === "refused"
+  const held: Commands<Solana> = standsStill(situation, newest)
     ? hold(situation, "landing_unproven", stillFigures(situation, newest))
-    : newest.isRefused
+    : isRefused
       ? hold(situation, "refused_by_all", { bound: newest.offer.bound })
-      : ([pollNext(situation)] as const)
-  if (transaction.mined !== undefined || newest.isRefused || !isDueAgain(newest, now)) return held
+      : [pollNext(situation)]
+  if (transaction.mined !== undefined || isRefused || !isDueAgain(newest, now)) return held
   return [Command.Broadcast({ ordinals: [newest.ordinal] }), ...held]
 }
 
@@ -458,7 +469,7 @@ const isUnprovable = ({ transaction: { attempts }, view }: InFlight): boolean =>
   view.looks.length >= view.configured &&
   view.looks.every(({ firstAvailable = 0 }) => attempts.some(({ offer }) => firstAvailable > offer.signedSlot))
 
-const decideInFlight = (situation: InFlight): Commands => {
+const decideInFlight = (situation: InFlight): Commands<Solana> => {
   const { transaction, view, terms } = situation
   const opinions = opinionsOf(situation)
   const agreed = agreedOf(situation, opinions)
@@ -468,7 +479,7 @@ const decideInFlight = (situation: InFlight): Commands => {
   }
   const isAlone = view.configured >= agreeing && view.aloneSince !== undefined && opinions.length > 0
   const seen = seenOnChain(situation, isAlone ? "second_provider_missing" : "mined_waiting")
-  if (seen !== undefined) return isDenied(situation) ? [Command.Ask({ question: "proof" }), ...seen] : seen
+  if (seen !== undefined) return isDenied(situation) ? [ask<Solana>("proof"), ...seen] : seen
   const newest = transaction.attempts.at(-1)
   if (newest === undefined) return holdRestored(situation)
   if (!view.looks.some((look) => isPastBound(look, newest))) return alive(situation, newest)
@@ -481,82 +492,86 @@ const decideInFlight = (situation: InFlight): Commands => {
           ...openFigures(situation),
           ...answerableFrom(newest, isUnprovable(situation))
         }
-  return [
-    Command.Ask({ question: "proof" }),
-    ...hold(situation, isAlone ? "second_provider_missing" : "landing_unproven", figures)
-  ]
+  const held = hold(situation, isAlone ? "second_provider_missing" : "landing_unproven", figures)
+  return view.isProofAsked === true ? held : [ask<Solana>("proof"), ...held]
 }
 
-const final: Row = ({ transaction }) => (isFinal(transaction) ? [Command.Rest()] : undefined)
+const final: Row<Solana> = ({ transaction }) => (isFinal(transaction) ? [Command.Rest()] : undefined)
 
 /** Bytes of an older generation belong to a chain that is gone. */
-const olderGeneration: Row = ({ transaction, lane }) =>
+const olderGeneration: Row<Solana> = ({ transaction, lane }) =>
   transaction.attempts.length > 0 && transaction.generation !== lane.generation
-    ? [Command.Finish({ state: "failed", cause: cause("chain_changed") })]
+    ? [finish({ state: "failed", cause: cause("chain_changed") })]
     : undefined
 
 /** Nothing that another chain says is believed, and nothing is sent to it. */
-const otherChain: Row = (situation) =>
+const otherChain: Row<Solana> = (situation) =>
   situation.transaction.state !== "pending" &&
   (situation.stop?.code === "chain_changed" || situation.terms.disabled === "chain_changed")
     ? hold(situation, "chain_changed", {}, "lane")
     : undefined
 
+/** The bytes exist already: the place and the attempt are committed as if they were signed now. */
+const takeOver = ({ hash, maxFee, offer }: TakenAttempt): Commands<Solana> => [
+  sign<Solana>({
+    kind: "original",
+    offer: { ...offer, fee: maxFee, out: 0n, taken: hash },
+    maxFee,
+    cause: cause("sending", { fee: maxFee })
+  })
+]
+
 /** A transaction on the chain executed it, after the copy that the database was restored from was made. */
-const found: Row = ({ transaction, view }) =>
-  transaction.restored && view._tag === "Seen" && view.found !== undefined
-    ? [Command.Adopt({ attempt: view.found })]
-    : undefined
+const found: Row<Solana> = ({ transaction, view }) =>
+  transaction.restored && view._tag === "Seen" && view.found !== undefined ? takeOver(view.found) : undefined
 
 /** Until the list of the address was read, nobody knows which signatures the ledger has forgotten. */
-const restoreUnread: Row = (situation) =>
-  situation.transaction.restored && !situation.lane.isRestoreRead ? holdRestored(situation) : undefined
-
-/** Its bytes are outside already, so neither a cancel nor a deadline nor a policy ends it. */
-const given: Row = (situation) => {
-  const { transaction, view } = situation
-  const { facts, attempts, state } = transaction
-  if (state !== "pending" || attempts.length > 0) return undefined
-  if (facts.given !== undefined) return [Command.Adopt({ attempt: facts.given })]
-  if (facts.isForgotten !== true) return undefined
-  if (view._tag === "Unreachable") return holdUntil(situation, view.code, view.retryAt, "transaction")
-  if (view.forgotten === undefined) return [Command.Ask({ question: "life" }), pollNext(situation)]
-  return view.forgotten === "unavailable"
-    ? hold(situation, "blockhash_unavailable")
-    : [Command.Adopt({ attempt: view.forgotten })]
+const restoreUnread: Row<Solana> = (situation) => {
+  const [{ counters }] = situation.lane.accounts
+  return situation.transaction.restored && counters?.restore?.slot === undefined ? holdRestored(situation) : undefined
 }
+
+/**
+ * Its bytes are outside already, so neither a cancel nor a deadline nor a policy ends it. Until when they can land is asked if the
+ * ledger has forgotten it.
+ */
+const given = ifPending((situation) => {
+  const { transaction, view } = situation
+  const { attempts, facts } = transaction
+  if (facts.given === undefined || attempts.length > 0) return undefined
+  const { hash, offer } = facts.given
+  if (offer !== undefined) return takeOver({ hash, offer, maxFee: offer.fee })
+  if (view._tag === "Unreachable") {
+    return holdUntil(situation, cause(view.code, { until: view.retryAt }), "transaction", view.retryAt)
+  }
+  if (view.forgotten === undefined) return [ask<Solana>("life"), pollNext(situation)]
+  return view.forgotten === "unavailable" ? hold(situation, "blockhash_unavailable") : takeOver(view.forgotten)
+})
 
 /**
  * A pending transaction of a restored database waits for the operator: before the restore, the service may have told its caller that it
  * was canceled, replaced or failed.
  */
-const restored: Row = (situation) =>
-  situation.transaction.state === "pending" && situation.transaction.restored ? holdRestored(situation) : undefined
+const restored = ifPending((situation) => (situation.transaction.restored ? holdRestored(situation) : undefined))
 
-const canceled: Row = ({ transaction }) =>
-  transaction.state === "pending" && transaction.intent === "cancel"
-    ? [Command.Finish({ state: "canceled", cause: cause("canceled") })]
-    : undefined
+const canceled = ifPending((situation) =>
+  situation.transaction.intent === "cancel" ? rows.notWanted(situation) : undefined
+)
 
-const deadline: Row = ({ transaction, now }) =>
-  transaction.state === "pending" && now >= transaction.validUntil
-    ? [Command.Finish({ state: "expired", cause: cause("deadline_passed", { until: transaction.validUntil }) })]
-    : undefined
+const deadline = ifPending(rows.deadline)
 
 const signFirst = decideSignature("original")
 
-const withChain = (situation: SolanaSituation): Commands => {
-  const { view, transaction } = situation
+const withChain = (situation: Situation<Solana>): Commands<Solana> => {
+  const { view, transaction, stop } = situation
   if (view._tag === "Unreachable") {
-    return situation.stop === undefined
-      ? // Each transaction says so by itself: those behind the first one would seem to be signed next.
-        hold(situation, view.code, view.figures)
-      : hold(situation, situation.stop.code, situation.stop.figures, "lane")
+    // Each transaction says so by itself: those behind the first one would seem to be signed next.
+    return stop === undefined ? hold(situation, view.code, view.figures) : rows.hold(situation, stop, "lane")
   }
   return transaction.state === "pending" ? signFirst({ ...situation, view }) : decideInFlight({ ...situation, view })
 }
 
-export const decideSolana: (situation: SolanaSituation) => Commands = firstOf(
+export const decide: (situation: Situation<Solana>) => Commands<Solana> = firstOf<Solana, Situation<Solana>["view"]>(
   [final, olderGeneration, otherChain, found, restoreUnread, given, restored, canceled, deadline],
   withChain
 )

@@ -157,37 +157,12 @@ const ended = {
   authority_changed: () => final(`Its simulation changes who controls a token account of the relayer. ${refused}`)
 } as const satisfies Sentences
 
-export const explain = explainWith({ ...waiting, ...flying, ...ended }, () => undefined)
+const sentences = { ...waiting, ...flying, ...ended }
 
-// Codes of solana: what a transaction waits for, or why it is final or refused.
+export const explain = explainWith(sentences, () => undefined)
 
-/** Codes of transactions that are not final. */
-type OpenCode =
-  | "queued"
-  | "sending"
-  | "relayer_paused"
-  | "relayer_disabled"
-  | "lane_window_full"
-  | "not_before"
-  | "insufficient_funds"
-  | "signer_unavailable"
-  | "throttled"
-  | "row_changed"
-  | "providers_unavailable"
-  | "providers_disagree"
-  | "second_provider_missing"
-  | "rate_limited"
-  | "chain_changed"
-  | "restored_unproven"
-  | "priority_fee_above_cap"
-  | "blockhash_unavailable"
-  | "lookup_table_unavailable"
-  | "account_unavailable"
-  | "price_unavailable"
-  | "mined_waiting"
-  | "failed_unconfirmed"
-  | "landing_unproven"
-  | "reorged"
+/** Codes with a sentence that only solana has. */
+export type SolanaCode = keyof typeof sentences
 
 /** Codes of the rules that a message has to pass at admission and before each signature. */
 export type RuleCode =
@@ -214,27 +189,3 @@ export type RuleCode =
   | "lamports_out"
   | "fee_payer_changed"
   | "authority_changed"
-
-/** Codes of final transactions. Codes of rules, and some of open transactions, can be final as well. */
-type FinalCode =
-  | "confirmed"
-  | "executed_late"
-  | "canceled"
-  | "deadline_passed"
-  | "failed_on_chain"
-  | "would_fail"
-  | "blockhash_expired"
-  | "attempts_exhausted"
-  | "already_accepted"
-  | "refused_by_all"
-  | "policy_changed"
-
-export type SolanaCode = OpenCode | RuleCode | FinalCode
-
-/** A code, and the figures that its sentence shows. */
-export interface SolanaCause {
-  readonly code: SolanaCode
-  readonly figures: Readonly<Record<string, bigint | number | string>>
-}
-
-export const cause = (code: SolanaCode, figures: SolanaCause["figures"] = {}): SolanaCause => ({ code, figures })

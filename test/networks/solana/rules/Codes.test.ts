@@ -1,27 +1,35 @@
 // A situation for every code that a solana transaction can have: the state machine reaches it, and its sentences explain it.
 import { assert, describe, it } from "@effect/vitest"
-import { decideSolana } from "../../../../src/networks/solana/rules/SolanaDecision.ts"
+import { cause } from "../../../../src/networks/core/Cause.ts"
+import type { Command, Situation } from "../../../../src/networks/core/Rules.ts"
+import type { Transaction } from "../../../../src/networks/core/Transaction.ts"
+import type { Solana } from "../../../../src/networks/solana/rules/Solana.ts"
+import { decide } from "../../../../src/networks/solana/rules/SolanaDecision.ts"
 import { maxAttempts } from "../../../../src/networks/solana/rules/SolanaNumbers.ts"
-import { causeOf } from "../../../../src/networks/solana/rules/SolanaRules.ts"
-import type {
-  Preparation,
-  SolanaCommand,
-  SolanaSituation,
-  SolanaTransaction
-} from "../../../../src/networks/solana/rules/SolanaSituation.ts"
-import { cause, explain } from "../../../../src/networks/solana/rules/SolanaWords.ts"
-import type { RuleCode, SolanaCause, SolanaCode } from "../../../../src/networks/solana/rules/SolanaWords.ts"
-import { alive, attempt, dead, landed, now, pending, preparation, seen, situation, submitted } from "./Situations.ts"
+import type { Preparation } from "../../../../src/networks/solana/rules/SolanaSituation.ts"
+import { explain } from "../../../../src/networks/solana/rules/SolanaWords.ts"
+import type { RuleCode, SolanaCode } from "../../../../src/networks/solana/rules/SolanaWords.ts"
+import {
+  alive,
+  attempt,
+  dead,
+  landed,
+  mined,
+  now,
+  pending,
+  preparation,
+  seen,
+  situation,
+  submitted
+} from "./Situations.ts"
 
-const base = situation(pending, seen([]))
+const base = (more: Parameters<typeof situation>[2] = {}) => situation(pending, seen([]), more)
 
-const prepared = (changed: Partial<Preparation>, transaction: Partial<SolanaTransaction> = {}) =>
+const prepared = (changed: Partial<Preparation>, transaction: Partial<Transaction<Solana>> = {}) =>
   situation({ ...pending, ...transaction }, seen([], { preparation: { ...preparation, ...changed } }))
 
-const inFlight = (looks: Parameters<typeof seen>[0], transaction: Partial<SolanaTransaction> = {}) =>
+const inFlight = (looks: Parameters<typeof seen>[0], transaction: Partial<Transaction<Solana>> = {}) =>
   situation({ ...submitted, ...transaction }, seen(looks))
-
-const mined = { ordinal: 1, slot: 222, isSuccess: true }
 
 /** Rules of a message: `Guard` decides them, from the bytes and from what a lane reads before each signature. */
 const rules = {
@@ -48,20 +56,36 @@ const rules = {
   lamports_out: prepared({ simulated: { _tag: "Broken", code: "lamports_out" } }),
   fee_payer_changed: prepared({ simulated: { _tag: "Broken", code: "fee_payer_changed" } }),
   authority_changed: prepared({ simulated: { _tag: "Broken", code: "authority_changed" } })
-} satisfies Record<RuleCode, SolanaSituation>
+} satisfies Record<RuleCode, Situation<Solana>>
 
-/** `queued` is what accepting a transaction, or an operator's `send`, sets: no step does. */
-const situations: Readonly<Record<Exclude<SolanaCode, "queued">, SolanaSituation>> = {
+/** Codes whose sentences are the same on all networks. */
+type SharedCode =
+  | "relayer_paused"
+  | "relayer_disabled"
+  | "not_before"
+  | "signer_unavailable"
+  | "throttled"
+  | "row_changed"
+  | "policy_changed"
+  | "deadline_passed"
+  | "canceled"
+
+/**
+ * No step sets `queued`, `in_pool` and `canceling`: accepting a transaction, the answer of a node, a cancel and an operator's `send` do.
+ */
+type OwnCode = Exclude<SolanaCode, "queued" | "in_pool" | "canceling">
+
+const situations: Readonly<Record<OwnCode | SharedCode, Situation<Solana>>> = {
   ...rules,
   sending: prepared({ simulated: { _tag: "BrokenOnce" } }),
-  relayer_paused: { ...base, terms: { ...base.terms, isPaused: true } },
-  relayer_disabled: { ...base, terms: { ...base.terms, disabled: "relayer_disabled" } },
-  lane_window_full: { ...base, rest: { inFlight: 64, reserved: 0n } },
+  relayer_paused: base({ terms: { isPaused: true } }),
+  relayer_disabled: base({ terms: { disabled: "relayer_disabled" } }),
+  lane_window_full: base({ rest: { inFlight: 64 } }),
   not_before: situation({ ...pending, notBefore: now + 1 }, seen([])),
   insufficient_funds: prepared({ balance: 0n }),
-  signer_unavailable: { ...base, signerRetry: { code: "signer_unavailable", at: now + 1 } },
-  throttled: { ...base, signerRetry: { code: "throttled", at: now + 1 } },
-  row_changed: { ...base, signerRetry: { code: "row_changed", at: now + 1 } },
+  signer_unavailable: base({ signerRetry: { code: "signer_unavailable", at: now + 1 } }),
+  throttled: base({ signerRetry: { code: "throttled", at: now + 1 } }),
+  row_changed: base({ signerRetry: { code: "row_changed", at: now + 1 } }),
   providers_unavailable: situation(pending, {
     _tag: "Unreachable",
     code: "providers_unavailable",
@@ -69,11 +93,8 @@ const situations: Readonly<Record<Exclude<SolanaCode, "queued">, SolanaSituation
   }),
   providers_disagree: inFlight([landed("finalized"), dead]),
   second_provider_missing: situation(submitted, seen([landed("finalized")], { aloneSince: now - 1 })),
-  rate_limited: {
-    ...base,
-    terms: { ...base.terms, isSponsored: true, keyHold: { failed: 11, of: 50, until: now + 60_000 } }
-  },
-  chain_changed: { ...base, stop: cause("chain_changed") },
+  rate_limited: base({ terms: { isSponsored: true, keyHold: { failed: 11, of: 50, until: now + 60_000 } } }),
+  chain_changed: base({ stop: cause("chain_changed") }),
   restored_unproven: situation({ ...pending, restored: true }, seen([])),
   priority_fee_above_cap: prepared({ fee: { floor: 7000n, offered: 9000n, cap: 6000n } }),
   blockhash_unavailable: prepared({ lifetime: "unavailable" }),
@@ -94,23 +115,23 @@ const situations: Readonly<Record<Exclude<SolanaCode, "queued">, SolanaSituation
     attempts: Array.from({ length: maxAttempts }, (_, index) => ({ ...attempt, ordinal: index + 1 }))
   }),
   already_accepted: prepared({ broken: "already_accepted" }),
-  refused_by_all: inFlight([dead, dead], { attempts: [{ ...attempt, isRefused: true }] }),
-  policy_changed: { ...base, terms: { ...base.terms, isAllowed: false } }
+  refused_by_all: inFlight([dead, dead], { attempts: [{ ...attempt, outcome: "refused" }] }),
+  policy_changed: base({ terms: { isAllowed: false } })
 }
 
-const causeIn = (commands: ReadonlyArray<SolanaCommand>): SolanaCause | undefined =>
+const causeIn = (commands: ReadonlyArray<Command<Solana>>) =>
   commands.flatMap((command) => ("cause" in command ? [command.cause] : [])).at(0)
 
-const isFinal = (commands: ReadonlyArray<SolanaCommand>) => commands.some(({ _tag }) => _tag === "Finish")
+const isFinal = (commands: ReadonlyArray<Command<Solana>>) => commands.some(({ _tag }) => _tag === "Finish")
 
 describe("every code of solana", () => {
   for (const [code, given] of Object.entries(situations)) {
     it(`${code} is reached, and explained with its numbers and what comes next`, () => {
-      const commands = decideSolana(given)
+      const commands = decide(given)
       const why = causeIn(commands)
       assert.strictEqual(why?.code, code)
       if (why === undefined) return
-      const { next, reason } = explain(causeOf(why), isFinal(commands))
+      const { next, reason } = explain(why, isFinal(commands))
       assert.notMatch(reason, /unknown|does not know/u)
       assert.match(reason, /\.$/u)
       assert.match(next, /[.!]$/u)

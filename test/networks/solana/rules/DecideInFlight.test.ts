@@ -1,22 +1,20 @@
 // Decisions about transactions with bytes, row by row: nothing but a finalized signature or a proof ends one.
 import { assert, describe, it } from "@effect/vitest"
-import { decideSolana } from "../../../../src/networks/solana/rules/SolanaDecision.ts"
+import { cause } from "../../../../src/networks/core/Cause.ts"
+import type { Transaction } from "../../../../src/networks/core/Transaction.ts"
+import type { Solana } from "../../../../src/networks/solana/rules/Solana.ts"
+import { decide } from "../../../../src/networks/solana/rules/SolanaDecision.ts"
 import { looksApart, maxAttempts } from "../../../../src/networks/solana/rules/SolanaNumbers.ts"
-import type {
-  EarlierConclusion,
-  Look,
-  SolanaSituation,
-  SolanaTransaction
-} from "../../../../src/networks/solana/rules/SolanaSituation.ts"
-import { cause } from "../../../../src/networks/solana/rules/SolanaWords.ts"
+import type { EarlierConclusion, Look } from "../../../../src/networks/solana/rules/SolanaSituation.ts"
 import {
   alive,
   attempt,
   check,
   dead,
   landed,
+  laneAfter,
+  mined,
   now,
-  pending,
   preparation,
   seen,
   situation,
@@ -24,12 +22,14 @@ import {
 } from "./Situations.ts"
 
 const { offer } = attempt
-const base = situation(pending, seen([]))
+
+/** The list of the address was not read since the restore. */
+const unread = laneAfter({ bound: 300 })
 
 const inFlight = (
   looks: ReadonlyArray<Look>,
-  transaction: Partial<SolanaTransaction> = {},
-  more: Partial<SolanaSituation> = {}
+  transaction: Partial<Transaction<Solana>> = {},
+  more: Parameters<typeof situation>[2] = {}
 ) => situation({ ...submitted, ...transaction }, seen(looks), more)
 
 const absent = (from: Look, question: keyof Look): Look => {
@@ -55,7 +55,7 @@ const verdictAt = (at: number): EarlierConclusion => ({
   at,
   conclusion: { _tag: "Landed", hash: "s1", slot: 222, isSuccess: true }
 })
-const refreshed = (changed: Partial<SolanaTransaction> = {}) =>
+const refreshed = (changed: Partial<Transaction<Solana>> = {}) =>
   situation({ ...submitted, ...changed }, seen([dead, dead], { preparation }))
 
 describe("a transaction with bytes", () => {
@@ -68,7 +68,7 @@ describe("a transaction with bytes", () => {
     ],
     [
       "is not sent again if every provider has refused it, and says so",
-      inFlight([alive, alive], { attempts: [{ ...attempt, isRefused: true }] }),
+      inFlight([alive, alive], { attempts: [{ ...attempt, outcome: "refused" }] }),
       "Hold refused_by_all"
     ],
     ["is mined when one provider has it", inFlight([landed("processed"), alive]), "Mine mined mined_waiting"],
@@ -111,8 +111,8 @@ describe("a transaction with bytes", () => {
       "is confirmed in time if it was seen in a block before its deadline, however late that is final",
       inFlight([landed("finalized"), landed("finalized")], {
         state: "mined",
-        mined: { ordinal: 1, slot: 222, isSuccess: true },
-        cause: { code: "mined_waiting" },
+        mined,
+        cause: cause("mined_waiting"),
         causeSince: now - 2,
         validUntil: now - 1
       }),
@@ -122,8 +122,8 @@ describe("a transaction with bytes", () => {
       "is confirmed late if it was first seen in a block at its deadline",
       inFlight([landed("finalized"), landed("finalized")], {
         state: "mined",
-        mined: { ordinal: 1, slot: 222, isSuccess: true },
-        cause: { code: "mined_waiting" },
+        mined,
+        cause: cause("mined_waiting"),
         causeSince: now - 1,
         validUntil: now - 1
       }),
@@ -170,16 +170,8 @@ describe("a transaction with bytes", () => {
       inFlight([dead, landed("finalized"), landed("finalized")]),
       "Finish confirmed confirmed"
     ],
-    [
-      "is reorganised when nobody shows it any more",
-      inFlight([alive, alive], { state: "mined", mined: { ordinal: 1, slot: 222, isSuccess: true } }),
-      "Unmine"
-    ],
-    [
-      "stays mined while nobody answers",
-      inFlight([absent(alive, "statuses")], { state: "mined", mined: { ordinal: 1, slot: 222, isSuccess: true } }),
-      "PollAt"
-    ],
+    ["is reorganised when nobody shows it any more", inFlight([alive, alive], { state: "mined", mined }), "Unmine"],
+    ["stays mined while nobody answers", inFlight([absent(alive, "statuses")], { state: "mined", mined }), "PollAt"],
     ["stays alive at its deadline", inFlight([alive, alive], { validUntil: now }), "Broadcast"],
     ["stays alive when it is canceled", inFlight([alive, alive], { intent: "cancel" }), "Broadcast"],
     ["is refreshed after the proof", refreshed(), "Sign refresh 7000"],
@@ -208,7 +200,7 @@ describe("a transaction with bytes", () => {
     ],
     [
       "fails after the proof if every provider has refused it",
-      refreshed({ attempts: [{ ...attempt, isRefused: true }] }),
+      refreshed({ attempts: [{ ...attempt, outcome: "refused" }] }),
       "Finish failed refused_by_all"
     ],
     [
@@ -219,7 +211,7 @@ describe("a transaction with bytes", () => {
     ["waits if only one of two providers proves its death", inFlight([dead, alive]), "Ask proof"],
     [
       "belongs to a chain that is gone",
-      inFlight([alive, alive], {}, { lane: { ...base.lane, generation: 2 } }),
+      inFlight([alive, alive], {}, { lane: { ...unread, generation: 2 } }),
       "Finish failed chain_changed"
     ],
     [
@@ -234,12 +226,12 @@ describe("a transaction with bytes", () => {
     ],
     [
       "is not sent before the list of a restored ledger was read",
-      inFlight([alive, alive], { restored: true }, { lane: { ...base.lane, isRestoreRead: false } }),
+      inFlight([alive, alive], { restored: true }, { lane: unread }),
       "Hold restored_unproven"
     ],
     [
       "waits for the list of a restored ledger",
-      inFlight([dead, dead], { restored: true }, { lane: { ...base.lane, isRestoreRead: false } }),
+      inFlight([dead, dead], { restored: true }, { lane: unread }),
       "Hold restored_unproven"
     ],
     ["that is final rests", situation({ ...submitted, state: "confirmed" }, seen([dead, dead])), "Rest"]
@@ -337,7 +329,7 @@ describe("a provider that has dropped the old transactions of the relayer", () =
 
   const unproven = (looks: ReadonlyArray<Look>, signedAt = now - 60_000) => {
     const asked = seen(looks, { isProofAsked: true })
-    const decided = decideSolana(situation({ ...submitted, attempts: [{ ...attempt, signedAt }] }, asked))
+    const decided = decide(situation({ ...submitted, attempts: [{ ...attempt, signedAt }] }, asked))
     const hold = decided.find((command) => command._tag === "Hold")
     return hold?._tag === "Hold" ? hold.cause.figures : {}
   }
@@ -345,20 +337,21 @@ describe("a provider that has dropped the old transactions of the relayer", () =
 
   it("names the blocks that it does not have any more, before anything else that is missing", () =>
     assert.strictEqual(
-      unproven([hosted(absent(absent(prune(101), "listed"), "statuses")), dead])["error"],
+      unproven([hosted(absent(absent(prune(101), "listed"), "statuses")), dead]).error,
       "does not have the blocks since the signature any more: it keeps those from slot 101 on, and needs those from slot 100 on"
     ))
 
   it("makes an operator wait for a day if another one can still prove it, else for ten minutes", () =>
     assert.deepStrictEqual(
-      [unproven([prune(101), absent(dead, "listed")])["until"], unproven([prune(101), prune(101)])["until"]],
+      [unproven([prune(101), absent(dead, "listed")]).until, unproven([prune(101), prune(101)]).until],
       [now - 60_000 + 24 * 3_600_000, now - 60_000 + 600_000]
     ))
 })
 
 describe("a provider that decides alone", () => {
   const one = (look: Look) => situation(submitted, seen([look], { configured: 1, preparation }))
-  const left = (look: Look, since: number) => situation(submitted, seen([look, {}], { aloneSince: since, preparation }))
+  const left = (look: Look, since: number, more: Parameters<typeof situation>[2] = {}) =>
+    situation(submitted, seen([look, {}], { aloneSince: since, preparation }), more)
   const hour = 3_600_000
   check([
     ["proves an absence in two looks", one(dead), "Ask proof"],
@@ -395,10 +388,7 @@ describe("a provider that decides alone", () => {
     ],
     [
       "does not decide if the network never allows it",
-      {
-        ...left({ ...landed("finalized"), earlier: verdictAt(0) }, 0),
-        terms: { ...base.terms, finalityByOne: "never" }
-      },
+      left({ ...landed("finalized"), earlier: verdictAt(0) }, 0, { terms: { finalityByOne: "never" } }),
       "Mine mined second_provider_missing"
     ]
   ])

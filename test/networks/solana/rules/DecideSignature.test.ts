@@ -1,28 +1,26 @@
 // Decisions about transactions without bytes, and before each signature, row by row.
 import { describe } from "@effect/vitest"
-import type {
-  Preparation,
-  SolanaSituation,
-  SolanaTransaction
-} from "../../../../src/networks/solana/rules/SolanaSituation.ts"
-import { cause } from "../../../../src/networks/solana/rules/SolanaWords.ts"
+import { cause } from "../../../../src/networks/core/Cause.ts"
+import type { Situation } from "../../../../src/networks/core/Rules.ts"
+import type { Transaction } from "../../../../src/networks/core/Transaction.ts"
+import type { Solana } from "../../../../src/networks/solana/rules/Solana.ts"
+import type { Preparation } from "../../../../src/networks/solana/rules/SolanaSituation.ts"
 import { attempt, check, now, pending, preparation, seen, situation } from "./Situations.ts"
 
 const prepared = (
   changed: Partial<Preparation>,
-  transaction: Partial<SolanaTransaction> = {},
-  more: Partial<SolanaSituation> = {}
+  transaction: Partial<Transaction<Solana>> = {},
+  more: Parameters<typeof situation>[2] = {}
 ) => situation({ ...pending, ...transaction }, seen([], { preparation: { ...preparation, ...changed } }), more)
 
 const { balance: _, ...withoutBalance } = preparation
-const { kind, hash, offer, maxFee, sends, isRefused } = attempt
-const given = { kind, hash, offer, maxFee, sends, isRefused }
-const hasGiven: Partial<SolanaTransaction> = { facts: { ...pending.facts, given } }
-const base = situation(pending, seen([]))
+const { hash, offer } = attempt
+const hasGiven: Partial<Transaction<Solana>> = { facts: { ...pending.facts, given: { hash, offer } } }
+const base = (more: Parameters<typeof situation>[2] = {}): Situation<Solana> => situation(pending, seen([]), more)
 
 describe("a transaction without bytes", () => {
   check([
-    ["asks for what a signature needs", base, "Ask prepare"],
+    ["asks for what a signature needs", base(), "Ask prepare"],
     ["is signed", prepared({}), "Sign original 7000"],
     [
       "is signed with the cap as its fee if the market is above it",
@@ -49,24 +47,20 @@ describe("a transaction without bytes", () => {
     ],
     [
       "fails if the policy does not allow it any more",
-      { ...base, terms: { ...base.terms, isAllowed: false } },
+      base({ terms: { isAllowed: false } }),
       "Finish failed policy_changed"
     ],
-    ["waits while the lane is stopped", { ...base, stop: cause("chain_changed") }, "Hold chain_changed"],
-    ["waits while the relayer is paused", { ...base, terms: { ...base.terms, isPaused: true } }, "Hold relayer_paused"],
+    ["waits while the lane is stopped", base({ stop: cause("chain_changed") }), "Hold chain_changed"],
+    ["waits while the relayer is paused", base({ terms: { isPaused: true } }), "Hold relayer_paused"],
     [
       "does not wait for a health check while providers answer",
-      { ...base, terms: { ...base.terms, disabled: "providers_unavailable" } },
+      base({ terms: { disabled: "providers_unavailable" } }),
       "Ask prepare"
     ],
-    [
-      "waits while the relayer is disabled",
-      { ...base, terms: { ...base.terms, disabled: "relayer_disabled" } },
-      "Hold relayer_disabled"
-    ],
+    ["waits while the relayer is disabled", base({ terms: { disabled: "relayer_disabled" } }), "Hold relayer_disabled"],
     ["waits until its first moment", situation({ ...pending, notBefore: now + 1 }, seen([])), "Hold not_before"],
-    ["waits while the window is full", { ...base, rest: { inFlight: 64, reserved: 0n } }, "Hold lane_window_full"],
-    ["waits for its signer", { ...base, signerRetry: { code: "throttled", at: now + 1 } }, "Hold throttled"],
+    ["waits while the window is full", base({ rest: { inFlight: 64 } }), "Hold lane_window_full"],
+    ["waits for its signer", base({ signerRetry: { code: "throttled", at: now + 1 } }), "Hold throttled"],
     [
       "waits for providers",
       situation(pending, { _tag: "Unreachable", code: "providers_unavailable", retryAt: now + 1 }),
@@ -122,8 +116,8 @@ describe("a transaction without bytes", () => {
       "fails after ten minutes without funds",
       prepared(
         { balance: 0n },
-        { cause: { code: "insufficient_funds" }, causeSince: now - 600_000 },
-        { rest: { inFlight: 0, reserved: 0n, quietSince: 0 } }
+        { cause: cause("insufficient_funds"), causeSince: now - 600_000 },
+        { rest: { quietSince: 0 } }
       ),
       "Finish failed insufficient_funds"
     ],
@@ -131,8 +125,8 @@ describe("a transaction without bytes", () => {
       "waits longer for funds if it asks for that",
       prepared(
         { balance: 0n },
-        { waitsForFunds: true, cause: { code: "insufficient_funds" }, causeSince: 0 },
-        { rest: { inFlight: 0, reserved: 0n, quietSince: 0 } }
+        { versions: [{ instructions: [], wait_for_funds: true }], cause: cause("insufficient_funds"), causeSince: 0 },
+        { rest: { quietSince: 0 } }
       ),
       "Hold insufficient_funds"
     ],

@@ -1,53 +1,18 @@
 // What the limits of an API key leave for the fee of a signature, and bytes that another transaction has.
 import { assert, describe, it } from "@effect/vitest"
 import type { Situation } from "../../../../src/networks/core/Rules.ts"
-import type { Transaction } from "../../../../src/networks/core/Transaction.ts"
 import type { Solana } from "../../../../src/networks/solana/rules/Solana.ts"
-import { decide, solanaRules } from "../../../../src/networks/solana/rules/SolanaRules.ts"
-import { now, preparation, seen } from "./Situations.ts"
-
-const relayer = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
-
-const pending: Transaction<Solana> = {
-  number: 1,
-  relayerNumber: 1,
-  origin: "request",
-  generation: 1,
-  versions: [{ instructions: [] }],
-  facts: { isRefreshable: true, isPrebuilt: false },
-  intent: "execute",
-  state: "pending",
-  causeSince: now,
-  priority: 0,
-  restored: false,
-  validUntil: now + 600_000,
-  requeues: 0,
-  createdAt: now,
-  attempts: []
-}
+import { decide } from "../../../../src/networks/solana/rules/SolanaDecision.ts"
+import { solanaRules } from "../../../../src/networks/solana/rules/SolanaRules.ts"
+import { pending, preparation, seen, situation } from "./Situations.ts"
 
 /** A transaction whose fee is from `floor` to 7,000 lamports. */
-const limited = (feeLimit: bigint | undefined, transaction = pending, floor = 5000n): Situation<Solana> => ({
-  transaction,
-  lane: {
-    generation: 1,
-    windowSize: 64,
-    accounts: [{ address: relayer, nextSequence: 0n, chainSequence: 0n, settledSequence: 0n }]
-  },
-  isDeepReorg: false,
-  terms: {
-    isPaused: false,
-    isAllowed: true,
-    minBalance: 0n,
-    finalityByOne: "never",
-    isSponsored: false,
-    guard: { relayer, maxFee: 1_000_000n, authority: "own_instructions", authorityPrograms: [], feeMints: [] },
-    ...(feeLimit === undefined ? {} : { feeLimit })
-  },
-  rest: { inFlight: 0, reserved: 0n, isPendingBefore: false, survey: undefined },
-  view: seen([], { preparation: { ...preparation, fee: { ...preparation.fee, floor } } }),
-  now
-})
+const limited = (feeLimit: bigint | undefined, transaction = pending, floor = 5000n): Situation<Solana> =>
+  situation(
+    transaction,
+    seen([], { preparation: { ...preparation, fee: { ...preparation.fee, floor } } }),
+    feeLimit === undefined ? {} : { terms: { feeLimit } }
+  )
 
 const offered = (given: Situation<Solana>) => {
   const [command] = decide(given)

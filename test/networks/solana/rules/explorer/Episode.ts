@@ -1,6 +1,6 @@
 // One random episode: a chain, providers, two processes and callers, with faults, then a fair end in which all must finish.
-import { decideSolana as realDecide } from "../../../../../src/networks/solana/rules/SolanaDecision.ts"
-import { isFinal } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
+import { decide as realDecide } from "../../../../../src/networks/solana/rules/SolanaDecision.ts"
 import { life, makeChain } from "./Chain.ts"
 import { makeLedger } from "./Ledger.ts"
 import { ownLifetime } from "./Lifetimes.ts"
@@ -69,21 +69,12 @@ const episode = (setting: Setting, seed: number): Outcome => {
     const lifetime = ownLifetime(world, blockhash, false)
     const price = { computeUnitPrice: 0n }
     if (lifetime === "unavailable" || (lifetime === "dead" && !isPosted)) return undefined
-    if (lifetime !== "dead") {
-      return {
-        kind: "original",
-        hash,
-        offer: { ...lifetime, ...price },
-        maxFee: 0n,
-        sends: 0,
-        isRefused: false
-      } as const
-    }
+    if (lifetime !== "dead") return { hash, offer: { ...lifetime, ...price }, maxFee: 0n }
     // Only the caller knows these bytes: they live no longer than a blockhash of now.
     const heights = providers.map((provider) => provider.height()).filter((height) => height !== undefined)
     if (heights.length < providers.length) return undefined
     const offer = { blockhash, bound: Math.max(...heights) + life + 1, signedSlot: 0, ...price, isLast: true } as const
-    return { kind: "original", hash, offer, maxFee: 0n, sends: 0, isRefused: false } as const
+    return { hash, offer, maxFee: 0n }
   }
 
   const give = (): void => {

@@ -1,11 +1,9 @@
 // The ledger of an episode: its rows, the copy that a restore puts back, and the final states that callers saw before a restore.
-import type { FinalState } from "../../../../../src/networks/core/Transaction.ts"
-import { isFinal } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
-import type {
-  Conclusion,
-  SolanaTransaction,
-  TakenAttempt
-} from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
+import type { Attempt, FinalState, Transaction } from "../../../../../src/networks/core/Transaction.ts"
+import type { Solana } from "../../../../../src/networks/solana/rules/Solana.ts"
+import type { Conclusion, TakenAttempt } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import { attempt, pending } from "../Situations.ts"
 import type { Random } from "./Random.ts"
 import { stepMillis } from "./Setting.ts"
 import type { Setting } from "./Setting.ts"
@@ -15,7 +13,7 @@ export interface Row {
   /** What it executes. Equal requests have equal bodies. */
   readonly body: number
   readonly version: number
-  readonly transaction: SolanaTransaction
+  readonly transaction: Transaction<Solana>
   /** The blockhash that a prebuilt request brings. */
   readonly blockhash?: string
   /** The signature that finished it. */
@@ -37,6 +35,19 @@ interface Restore {
   readonly isRead: boolean
 }
 
+/** An attempt that was not sent yet. What the decisions do not read is that of the tables. */
+export const attemptOf = (
+  { hash, offer, maxFee }: Pick<Attempt<Solana>, "hash" | "offer" | "maxFee">,
+  ordinal: number,
+  kind: Attempt["kind"] = "original"
+): Attempt<Solana> => {
+  const { lastSentAt: _, ...unsent } = attempt
+  return { ...unsent, ordinal, kind, hash, offer, maxFee, sends: 0, outcome: "unknown" }
+}
+
+/** What the ledger has of a signature that was given away. */
+const givenOf = ({ hash, maxFee, offer }: TakenAttempt) => ({ hash, offer: { ...offer, fee: maxFee, out: 0n } })
+
 export const makeLedger = (setting: Setting, random: Random) => {
   const { chance, int } = random
   let rows = new Map<number, Row>()
@@ -47,23 +58,18 @@ export const makeLedger = (setting: Setting, random: Random) => {
   const made = new Map<number, Set<string>>()
   const names = new Map<string, string>()
 
-  const transactionOf = (now: number, facts: SolanaTransaction["facts"]): SolanaTransaction => ({
-    generation: 1,
+  const transactionOf = (now: number, facts: Transaction<Solana>["facts"]): Transaction<Solana> => ({
+    ...pending,
     facts,
-    intent: "execute",
-    state: "pending",
     causeSince: now,
-    restored: false,
-    validUntil: now + (60 + int(120)) * stepMillis,
-    waitsForFunds: false,
-    attempts: []
+    validUntil: now + (60 + int(120)) * stepMillis
   })
 
   const accept = (id: number, now: number, given?: TakenAttempt, blockhash?: string): void => {
     const facts = {
       isRefreshable: chance(0.8),
       isPrebuilt: given !== undefined || blockhash !== undefined,
-      ...(given === undefined ? {} : { given })
+      ...(given === undefined ? {} : { given: givenOf(given) })
     }
     const body = setting.equal && given === undefined ? 0 : id
     const own = blockhash ?? given?.offer.blockhash
@@ -100,7 +106,7 @@ export const makeLedger = (setting: Setting, random: Random) => {
     },
     save: (
       row: Row,
-      transaction: Partial<SolanaTransaction>,
+      transaction: Partial<Transaction<Solana>>,
       more: Partial<Pick<Row, "by" | "isGivenUp">> = {}
     ): Row => {
       const saved = { ...row, ...more, version: row.version + 1, transaction: { ...row.transaction, ...transaction } }

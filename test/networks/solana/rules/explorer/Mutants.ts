@@ -1,7 +1,11 @@
 // The state machine and its driver without one of their rules each. A rule that nothing needs would be noticed here.
-import { conclude, isFinal } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
-import type { Look, SolanaSeen, SolanaSituation } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
-import { cause } from "../../../../../src/networks/solana/rules/SolanaWords.ts"
+import { cause } from "../../../../../src/networks/core/Cause.ts"
+import { finish } from "../../../../../src/networks/core/Rules.ts"
+import type { Situation } from "../../../../../src/networks/core/Rules.ts"
+import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
+import type { Solana } from "../../../../../src/networks/solana/rules/Solana.ts"
+import { conclude } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type { Look, SolanaSeen } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
 import { base } from "./Setting.ts"
 import type { Decide, Setting, Without } from "./Setting.ts"
 
@@ -57,12 +61,12 @@ const alone =
   }
 
 const finishing =
-  (isDue: (situation: SolanaSituation) => boolean, state: "expired" | "canceled") =>
+  (isDue: (situation: Situation<Solana>) => boolean, state: "expired" | "canceled") =>
   (decide: Decide): Decide =>
   (situation) => {
     const { transaction } = situation
     return !isFinal(transaction) && !transaction.restored && transaction.attempts.length > 0 && isDue(situation)
-      ? [{ _tag: "Finish", state, cause: cause(state === "expired" ? "deadline_passed" : "canceled") }]
+      ? [finish({ state, cause: cause(state === "expired" ? "deadline_passed" : "canceled") })]
       : decide(situation)
   }
 

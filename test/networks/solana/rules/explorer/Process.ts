@@ -1,13 +1,13 @@
 // A process of the service: it looks, decides, signs, commits and sends, one small step at a time, and may stop in between.
-import { conclude, isFinal, rememberConclusion } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
-import type {
-  Preparation,
-  SolanaAttempt,
-  SolanaCommand,
-  SolanaSeen,
-  SolanaSituation
-} from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type { Command, Sign, Situation } from "../../../../../src/networks/core/Rules.ts"
+import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
+import type { Attempt } from "../../../../../src/networks/core/Transaction.ts"
+import type { Solana } from "../../../../../src/networks/solana/rules/Solana.ts"
+import { conclude, rememberConclusion } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type { Preparation, SolanaSeen } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import { laneAfter, situation } from "../Situations.ts"
 import type { Chain } from "./Chain.ts"
+import { attemptOf } from "./Ledger.ts"
 import type { Ledger, Memory, Row } from "./Ledger.ts"
 import { lifetimeOf, ownLifetime } from "./Lifetimes.ts"
 import type { Provider } from "./Provider.ts"
@@ -19,10 +19,10 @@ interface Task {
   readonly id: number
   readonly version: number
   readonly mark: number
-  readonly command: SolanaCommand
+  readonly command: Command<Solana>
   readonly seen: SolanaSeen
   readonly stage: "decided" | "signed" | "stored" | "sent"
-  readonly attempt?: SolanaAttempt
+  readonly attempt?: Attempt<Solana>
 }
 
 /** Steps without another provider's opinion after which one decides alone, where the second one may be silent. */
@@ -73,20 +73,12 @@ export const makeProcess = (world: World, epoch: number) => {
     }
   }
 
-  const situationOf = ({ transaction }: Row, view: SolanaSeen, now: number): SolanaSituation => ({
-    transaction,
-    lane: { generation: 1, windowSize: 64, isRestoreRead: ledger.restore?.isRead ?? true },
-    terms: {
-      isPaused: false,
-      isAllowed: true,
-      minBalance: 0n,
-      finalityByOne: setting.silent ? finalityByOne : longFinalityByOne,
-      isSponsored: false
-    },
-    rest: { inFlight: 0, reserved: 0n },
-    view,
-    now
-  })
+  const situationOf = ({ transaction }: Row, view: SolanaSeen, now: number): Situation<Solana> =>
+    situation(transaction, view, {
+      lane: laneAfter((ledger.restore?.isRead ?? true) ? { bound: 0, slot: 0 } : { bound: 0 }),
+      terms: { finalityByOne: setting.silent ? finalityByOne : longFinalityByOne },
+      now
+    })
 
   const decideAbout = (row: Row, seen: SolanaSeen, now: number): void => {
     const [command] = decide(situationOf(row, seen, now))
@@ -114,7 +106,7 @@ export const makeProcess = (world: World, epoch: number) => {
     !isFinal(row.transaction) &&
     (without.version === true || (row.version === version && mark === ledger.mark))
 
-  const send = ({ hash, offer }: Pick<SolanaAttempt, "hash" | "offer">): void => {
+  const send = ({ hash, offer }: Pick<Attempt<Solana>, "hash" | "offer">): void => {
     if (random.chance(0.9)) chain.send(hash, { blockhash: offer.blockhash, isSuccess: outcomes.get(hash) ?? true })
   }
 
@@ -123,22 +115,18 @@ export const makeProcess = (world: World, epoch: number) => {
     task = undefined
   }
 
-  const signed = (row: Row, command: Extract<SolanaCommand, { readonly _tag: "Sign" }>): SolanaAttempt => {
+  const signed = (row: Row, command: Sign<Solana>): Attempt<Solana> => {
     const { blockhash } = command.offer
     // The message of a prebuilt request cannot be varied.
     const isFixed = without.unique === true || row.blockhash === blockhash
     const hash = isFixed ? ledger.signatureOf(row.body, blockhash, 0) : ledger.freeSignature(row, blockhash)
     if (!outcomes.has(hash)) outcomes.set(hash, !random.chance(0.1))
     const { kind, offer, maxFee } = command
-    return { ordinal: row.transaction.attempts.length + 1, kind, hash, offer, maxFee, sends: 0, isRefused: false }
+    return attemptOf({ hash, offer, maxFee }, row.transaction.attempts.length + 1, kind)
   }
 
   /** The attempt is stored, then it is sent. Without that rule it is sent, then stored. */
-  const signOn = (
-    current: Task,
-    row: Row,
-    command: Extract<SolanaCommand, { readonly _tag: "Sign" }>
-  ): Task | undefined => {
+  const signOn = (current: Task, row: Row, command: Sign<Solana>): Task | undefined => {
     const { attempt = signed(row, command), stage } = current
     const attempts = [...row.transaction.attempts, attempt]
     if (stage === "decided") return { ...current, attempt, stage: "signed" }
@@ -157,16 +145,26 @@ export const makeProcess = (world: World, epoch: number) => {
     }
     ledger.make(row.id, attempt.hash)
     const { version } = ledger.save(row, { attempts, state: "signed" })
-    const broadcast: SolanaCommand = { _tag: "Broadcast", ordinals: [attempt.ordinal] }
+    const broadcast: Command<Solana> = { _tag: "Broadcast", ordinals: [attempt.ordinal] }
     return { ...current, version, command: broadcast, stage: "stored", attempt }
   }
 
   const carryOut = (current: Task, row: Row, now: number): void => {
     const { command } = current
     switch (command._tag) {
-      case "Sign":
-        task = signOn(current, row, command)
-        return
+      case "Sign": {
+        const { maxFee, offer } = command
+        const { taken: hash } = offer
+        if (hash === undefined) {
+          task = signOn(current, row, command)
+          return
+        }
+        // Its bytes exist already.
+        if (mayCommit(current, row)) {
+          ledger.save(row, { state: "signed", attempts: [attemptOf({ hash, offer, maxFee }, 1)] })
+        }
+        break
+      }
       case "Ask":
         if (row.version === current.version || without.version === true) {
           return decideAbout(row, { ...current.seen, preparation: prepare(row) }, now)
@@ -178,11 +176,6 @@ export const makeProcess = (world: World, epoch: number) => {
           send(attempt)
         }
         return submit(current, row)
-      case "Adopt":
-        if (mayCommit(current, row)) {
-          ledger.save(row, { state: "signed", attempts: [{ ...command.attempt, ordinal: 1 }] })
-        }
-        break
       case "Mine":
         if (mayCommit(current, row)) ledger.save(row, { state: command.state, mined: command.mined })
         break
@@ -198,9 +191,8 @@ export const makeProcess = (world: World, epoch: number) => {
           ledger.save(row, { state: command.state, cause: command.cause }, by === undefined ? {} : { by })
         }
         break
-      case "Rest":
-      case "Hold":
-      case "PollAt":
+      // The machine of solana gives no other commands.
+      default:
     }
     task = undefined
   }

@@ -1,7 +1,8 @@
 // What follows after a copy of the ledger was put back: its bound, the list of the address, and the answers of an operator.
+import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
 import { boundMargin } from "../../../../../src/networks/solana/rules/SolanaNumbers.ts"
-import { isFinal } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
 import { life } from "./Chain.ts"
+import { attemptOf } from "./Ledger.ts"
 import type { World } from "./Process.ts"
 
 /** A row of a restored ledger that the list of the address finds gets the signature as its attempt. */
@@ -15,17 +16,10 @@ const adopt = ({ ledger, chain }: World, unknown: ReadonlySet<string>): void => 
     const block = hash === undefined ? undefined : blocks.find(({ landed }) => landed.has(hash))
     if (hash === undefined || block === undefined) continue
     left.delete(hash)
-    const offer = { blockhash: block.hash, bound: block.height, signedSlot: block.slot, computeUnitPrice: 0n }
+    const price = { computeUnitPrice: 0n, fee: 0n, out: 0n }
+    const offer = { blockhash: block.hash, bound: block.height, signedSlot: block.slot, ...price }
     const { attempts } = row.transaction
-    const adopted = {
-      ordinal: attempts.length + 1,
-      kind: "original",
-      hash,
-      offer,
-      maxFee: 0n,
-      sends: 0,
-      isRefused: false
-    } as const
+    const adopted = attemptOf({ hash, offer, maxFee: 0n }, attempts.length + 1)
     ledger.save(row, { attempts: [...attempts, adopted], state: "submitted" })
   }
 }

@@ -1,8 +1,8 @@
 // What an episode of the explorer is made of: its faults, and the rule that it runs without.
-import type { decideSolana } from "../../../../../src/networks/solana/rules/SolanaDecision.ts"
+import type { decide } from "../../../../../src/networks/solana/rules/SolanaDecision.ts"
 import type { Look } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
 
-export type Decide = typeof decideSolana
+export type Decide = typeof decide
 
 /** Steps of one episode, before its fair end. A step stands for `stepMillis`. */
 export interface Setting {

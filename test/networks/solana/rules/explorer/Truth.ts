@@ -1,5 +1,5 @@
 // What must hold in every episode, whatever the faults: the six invariants of the state machine, against the true chain.
-import { isFinal } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
 import type { Row, Told } from "./Ledger.ts"
 import type { World } from "./Process.ts"
 
