@@ -183,16 +183,40 @@ export const proofs: ReadonlyArray<Mutant> = [
       name: "one-decides-after-an-hour",
       rule: "One provider of two decides alone only after the time that the network names.",
       source: `${traces} 42`,
-      before: `return now >= view.aloneSince + finalityByOne ? "left" : undefined`,
-      after: `return now >= view.aloneSince ? "left" : undefined`,
+      before: `return silenceOf(situation)?._tag === "Alone" ? "left" : undefined`,
+      after: `return silenceOf(situation) === undefined ? undefined : "left"`,
       test: `${tests}/DecideInFlight.test.ts`
     },
     {
       name: "never-by-one",
       rule: "A network can forbid that one provider decides.",
       source: `${traces} 42`,
-      before: `if (finalityByOne === "never" || view.aloneSince === undefined) return undefined`,
-      after: `if (view.aloneSince === undefined) return undefined\n  if (finalityByOne === "never") return "left"`,
+      before: "required: finalizedAfter, finalityByOne }",
+      after: `required: finalizedAfter, finalityByOne: finalityByOne === "never" ? 0 : finalityByOne }`,
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "one-decides-after-ten-times-finality",
+      rule: "One provider of two never decides alone before ten times as long as finality takes.",
+      source: `${traces} 42`,
+      before: "required: finalizedAfter, finalityByOne }",
+      after: "required: 0, finalityByOne }",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "silence-counts-from-the-ledger",
+      rule: "The time of one provider counts from when the ledger has noted the silence of the others, for each transaction.",
+      source: `${traces} 42`,
+      before: "verdictOf([silent], transaction, {",
+      after: `verdictOf([silent], { cause: cause("second_provider_missing"), causeSince: since }, {`,
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "silence-is-seen-by-the-holder",
+      rule: "The process that decides has seen the silence of the others itself.",
+      source: `${traces} 42`,
+      before: `host: "another provider", since, error`,
+      after: `host: "another provider", since: 0, error`,
       test: `${tests}/DecideInFlight.test.ts`
     },
     {

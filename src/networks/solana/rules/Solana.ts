@@ -129,6 +129,8 @@ export interface SolanaPolicyTerms {
   readonly minBalance: bigint
   /** What the rules of the fee payer allow. */
   readonly guard: GuardTerms
+  /** Milliseconds between two slots. */
+  readonly blockTime: number
   /** Milliseconds without another provider's opinion after which one decides alone. */
   readonly finalityByOne: number | "never"
   /** Whether a payment of the user covers the fee. */

@@ -2,7 +2,8 @@
 import { cause } from "../../core/Cause.ts"
 import type { Figures } from "../../core/Cause.ts"
 import * as Rows from "../../core/Rows.ts"
-import { fundsDeadline, holdUntil } from "../../core/Rows.ts"
+import { fundsDeadline, holdUntil, verdictOf } from "../../core/Rows.ts"
+import type { Verdict } from "../../core/Rows.ts"
 import { ask, Command, finish, firstOf, mine, sign } from "../../core/Rules.ts"
 import type { Commands, Row, Scope, Situation } from "../../core/Rules.ts"
 import { isFinal, newestRequest } from "../../core/Transaction.ts"
@@ -13,6 +14,7 @@ import type { Solana } from "./Solana.ts"
 import {
   agreeing,
   answerableAfter,
+  finalizedAfter,
   looksApart,
   maxAttempts,
   pollAfter,
@@ -220,12 +222,19 @@ interface Opinion {
   readonly conclusion: Conclusion
 }
 
-/** `configured`: there is no other provider. `left`: no other one has had an opinion for as long as the network says. */
-const aloneOf = ({ view, terms, now }: InFlight): "configured" | "left" | undefined => {
-  if (view.configured < agreeing) return "configured"
-  const { finalityByOne } = terms
-  if (finalityByOne === "never" || view.aloneSince === undefined) return undefined
-  return now >= view.aloneSince + finalityByOne ? "left" : undefined
+/** What follows from the silence of all other providers. Undefined: there is no other one, or one of them is not silent. */
+const silenceOf = ({ view, terms, transaction, now }: InFlight): Verdict | undefined => {
+  const { aloneSince: since } = view
+  if (view.configured < agreeing || since === undefined) return undefined
+  const silent = { _tag: "Silent", host: "another provider", since, error: "it does not answer" } as const
+  const { blockTime, finalityByOne } = terms
+  return verdictOf([silent], transaction, { blockTime, required: finalizedAfter, finalityByOne }, now)
+}
+
+/** `configured`: there is no other provider. `left`: no other one has had an opinion for as long as must pass on any network. */
+const aloneOf = (situation: InFlight): "configured" | "left" | undefined => {
+  if (situation.view.configured < agreeing) return "configured"
+  return silenceOf(situation)?._tag === "Alone" ? "left" : undefined
 }
 
 /** Whether a provider that decides alone said the same in a look long enough before this one. */
@@ -360,7 +369,8 @@ const bestOf = ({
 
 const seenOnChain = (
   situation: InFlight,
-  code: "mined_waiting" | "providers_disagree" | "second_provider_missing"
+  code: "mined_waiting" | "providers_disagree" | "second_provider_missing",
+  figures: Figures = {}
 ): Commands<Solana> | undefined => {
   const best = bestOf(situation)
   if (best === undefined) return undefined
@@ -370,7 +380,7 @@ const seenOnChain = (
     mine<Solana>({
       mined: minedOf(situation.transaction.attempts, best.hash, best.status),
       state: isSuccess ? "mined" : "submitted",
-      cause: cause(isWaiting && !isSuccess ? "failed_unconfirmed" : code, { slot })
+      cause: cause(isWaiting && !isSuccess ? "failed_unconfirmed" : code, { ...figures, slot })
     }),
     pollNext(situation)
   ]
@@ -470,29 +480,31 @@ const isUnprovable = ({ transaction: { attempts }, view }: InFlight): boolean =>
   view.looks.every(({ firstAvailable = 0 }) => attempts.some(({ offer }) => firstAvailable > offer.signedSlot))
 
 const decideInFlight = (situation: InFlight): Commands<Solana> => {
-  const { transaction, view, terms } = situation
+  const { transaction, view } = situation
   const opinions = opinionsOf(situation)
   const agreed = agreedOf(situation, opinions)
   if (agreed !== undefined) return agreed._tag === "Landed" ? landed(situation, agreed) : dead(situation)
   if (isContradicted(opinions)) {
     return seenOnChain(situation, "providers_disagree") ?? hold(situation, "providers_disagree")
   }
-  const isAlone = view.configured >= agreeing && view.aloneSince !== undefined && opinions.length > 0
-  const seen = seenOnChain(situation, isAlone ? "second_provider_missing" : "mined_waiting")
+  const silence = opinions.length === 0 ? undefined : silenceOf(situation)
+  const missing = silence?._tag === "Missing" || silence?._tag === "Alone" ? silence.figures : undefined
+  const seen =
+    missing === undefined
+      ? seenOnChain(situation, "mined_waiting")
+      : seenOnChain(situation, "second_provider_missing", missing)
   if (seen !== undefined) return isDenied(situation) ? [ask<Solana>("proof"), ...seen] : seen
   const newest = transaction.attempts.at(-1)
   if (newest === undefined) return holdRestored(situation)
   if (!view.looks.some((look) => isPastBound(look, newest))) return alive(situation, newest)
-  const { finalityByOne } = terms
-  const figures =
-    isAlone && finalityByOne !== "never"
-      ? { decides_at: (view.aloneSince ?? 0) + finalityByOne }
-      : {
+  const held =
+    missing === undefined
+      ? hold(situation, "landing_unproven", {
           bound: newest.offer.bound,
           ...openFigures(situation),
           ...answerableFrom(newest, isUnprovable(situation))
-        }
-  const held = hold(situation, isAlone ? "second_provider_missing" : "landing_unproven", figures)
+        })
+      : hold(situation, "second_provider_missing", missing)
   return view.isProofAsked === true ? held : [ask<Solana>("proof"), ...held]
 }
 

@@ -8,6 +8,9 @@ const minute = 60 * second
 /** Providers whose proofs or verdicts must agree, if as many are configured. */
 export const agreeing = 2
 
+/** Slots after which a block is final: a vote of Agave is final when 31 others follow it (`MAX_LOCKOUT_HISTORY`). */
+export const finalizedAfter = 32
+
 /** Blocks that the finalized height must be above the bound of an attempt before its bytes count as dead. */
 export const boundMargin = 1
 

@@ -296,7 +296,7 @@ export interface SolanaSeen {
   readonly configured: number
   /** One look of each provider that was asked. Answers are never mixed between providers. */
   readonly looks: ReadonlyArray<Look>
-  /** Since when only one provider has an opinion. Absent: another one has. */
+  /** Since when this process has seen only one provider answer. Absent: another one does. */
   readonly aloneSince?: Moment
   /** Signatures of the relayer that are known as finalized. */
   readonly known: ReadonlyArray<KnownSignature>

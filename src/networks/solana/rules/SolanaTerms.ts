@@ -41,6 +41,7 @@ export const solanaTermsOf = (
 ): Omit<SolanaPolicyTerms, "isSponsored"> => ({
   minBalance: minBalanceOf("solana", target.relayer.policies),
   guard: guardTermsOf(target, request),
+  blockTime: target.network.average_blocktime_ms,
   finalityByOne: finalityByOneOf(target.network)
 })
 

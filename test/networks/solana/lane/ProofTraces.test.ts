@@ -136,7 +136,7 @@ layerEach(memory)("a second provider that is silent", (it) => {
       const world = yield* World.make({ providers: 2 })
       const [id] = yield* world.accept(memo("alone"))
       for (const node of world.nodes.slice(1)) node.isAway = true
-      yield* world.poll(12)
+      yield* world.poll(20)
       const [state, code] = yield* shown(world, id)
       assert.deepStrictEqual([state, code], ["mined", "second_provider_missing"])
       yield* TestClock.adjust("59 minutes")
@@ -156,7 +156,7 @@ layerEach(memory)("a second provider that is silent", (it) => {
         const world = yield* World.make({ providers: 2, finalityByOne })
         const [id] = yield* world.accept(memo(finalityByOne))
         for (const node of world.nodes.slice(1)) node.isAway = true
-        yield* world.poll(12)
+        yield* world.poll(20)
         assert.strictEqual((yield* world.transaction(id)).state, "mined")
         yield* TestClock.adjust("11 minutes")
         yield* world.poll(8)
@@ -164,6 +164,23 @@ layerEach(memory)("a second provider that is silent", (it) => {
       })
     )
   }
+
+  it.effect("42c: was silent for as long as the ledger says, also for a process that has just taken the lane", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const [id] = yield* world.accept(memo("taken"))
+      for (const node of world.nodes.slice(1)) node.isAway = true
+      yield* world.poll(20)
+      yield* TestClock.adjust("59 minutes")
+      yield* world.claim
+      yield* world.poll()
+      assert.deepStrictEqual(yield* shown(world, id), ["mined", "second_provider_missing", 1])
+      yield* TestClock.adjust("2 minutes")
+      yield* world.poll(8)
+      const { state, confirmedBy } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, confirmedBy], ["confirmed", 1])
+    })
+  )
 
   it.effect("42b: does not keep new rows from their signatures; one opinion of it starts the time anew", () =>
     Effect.gen(function* () {

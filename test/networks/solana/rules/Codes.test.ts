@@ -92,7 +92,7 @@ const situations: Readonly<Record<OwnCode | SharedCode, Situation<Solana>>> = {
     retryAt: now + 1
   }),
   providers_disagree: inFlight([landed("finalized"), dead]),
-  second_provider_missing: situation(submitted, seen([landed("finalized")], { aloneSince: now - 1 })),
+  second_provider_missing: situation(submitted, seen([landed("finalized")], { aloneSince: now - 30_000 })),
   rate_limited: base({ terms: { isSponsored: true, keyHold: { failed: 11, of: 50, until: now + 60_000 } } }),
   chain_changed: base({ stop: cause("chain_changed") }),
   restored_unproven: situation({ ...pending, restored: true }, seen([])),

@@ -350,8 +350,18 @@ describe("a provider that has dropped the old transactions of the relayer", () =
 
 describe("a provider that decides alone", () => {
   const one = (look: Look) => situation(submitted, seen([look], { configured: 1, preparation }))
-  const left = (look: Look, since: number, more: Parameters<typeof situation>[2] = {}) =>
-    situation(submitted, seen([look, {}], { aloneSince: since, preparation }), more)
+  /** `since`: when the ledger has noted that the other one is missing. */
+  const left = (look: Look, since: number, more: Parameters<typeof situation>[2] = {}, aloneSince = since) =>
+    situation(
+      { ...submitted, cause: cause("second_provider_missing"), causeSince: since },
+      seen([look, {}], { aloneSince, preparation }),
+      more
+    )
+  /** The ledger has not noted it. */
+  const unnoted = (look: Look, aloneSince: number) => situation(submitted, seen([look, {}], { aloneSince }))
+  const verdict: Look = { ...landed("finalized"), earlier: verdictAt(0) }
+  /** Ten times as long as 32 slots take. */
+  const least = 10 * 32 * 400
   const hour = 3_600_000
   check([
     ["proves an absence in two looks", one(dead), "Ask proof"],
@@ -374,6 +384,36 @@ describe("a provider that decides alone", () => {
     [
       "gives a verdict when the other one was silent for long enough",
       left({ ...landed("finalized"), earlier: verdictAt(0) }, now - hour),
+      "Finish confirmed confirmed by one"
+    ],
+    [
+      "waits as long for each transaction, however long the other one was silent before",
+      unnoted(verdict, now - 2 * hour),
+      "Mine mined second_provider_missing"
+    ],
+    [
+      "is not alone before the other one was silent for half a minute",
+      unnoted(verdict, now - 29_999),
+      "Mine mined mined_waiting"
+    ],
+    [
+      "counts the time that another process has seen, but not before the other one is silent here as well",
+      left(verdict, now - hour, {}, now - 29_999),
+      "Mine mined second_provider_missing"
+    ],
+    [
+      "decides if another process has seen most of that time",
+      left(verdict, now - hour, {}, now - 30_000),
+      "Finish confirmed confirmed by one"
+    ],
+    [
+      "waits ten times as long as finality takes, if the network says less",
+      left(verdict, now - least + 1, { terms: { finalityByOne: 60_000 } }),
+      "Mine mined second_provider_missing"
+    ],
+    [
+      "decides after that time",
+      left(verdict, now - least, { terms: { finalityByOne: 60_000 } }),
       "Finish confirmed confirmed by one"
     ],
     [

@@ -120,6 +120,7 @@ export const situation = (
     isPaused: false,
     isAllowed: true,
     minBalance: 0n,
+    blockTime: 400,
     finalityByOne: 3_600_000,
     isSponsored: false,
     guard: { relayer, maxFee: 1_000_000n, authority: "own_instructions", authorityPrograms: [], feeMints: [] },

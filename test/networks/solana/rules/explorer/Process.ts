@@ -1,7 +1,9 @@
 // A process of the service: it looks, decides, signs, commits and sends, one small step at a time, and may stop in between.
+import type { Cause } from "../../../../../src/networks/core/Cause.ts"
 import type { Command, Sign, Situation } from "../../../../../src/networks/core/Rules.ts"
 import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
-import type { Attempt } from "../../../../../src/networks/core/Transaction.ts"
+import type { Attempt, Transaction } from "../../../../../src/networks/core/Transaction.ts"
+import { apply } from "../../../../../src/networks/core/Transition.ts"
 import type { Solana } from "../../../../../src/networks/solana/rules/Solana.ts"
 import { conclude, rememberConclusion } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
 import type { Preparation, SolanaSeen } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
@@ -28,6 +30,12 @@ interface Task {
 /** Steps without another provider's opinion after which one decides alone, where the second one may be silent. */
 const finalityByOne = 30 * stepMillis
 const longFinalityByOne = 10_000 * stepMillis
+
+const silence = "second_provider_missing"
+
+/** Whether a time counts from the moment at which the ledger gets this cause, or counts no more. */
+const isCounted = ({ cause: before }: Transaction<Solana>, after: Cause): boolean =>
+  before?.code !== after.code && (before?.code === silence || after.code === silence)
 
 export interface World {
   readonly setting: Setting
@@ -76,7 +84,7 @@ export const makeProcess = (world: World, epoch: number) => {
   const situationOf = ({ transaction }: Row, view: SolanaSeen, now: number): Situation<Solana> =>
     situation(transaction, view, {
       lane: laneAfter((ledger.restore?.isRead ?? true) ? { bound: 0, slot: 0 } : { bound: 0 }),
-      terms: { finalityByOne: setting.silent ? finalityByOne : longFinalityByOne },
+      terms: { blockTime: 0, finalityByOne: setting.silent ? finalityByOne : longFinalityByOne },
       now
     })
 
@@ -84,7 +92,8 @@ export const makeProcess = (world: World, epoch: number) => {
     const [command] = decide(situationOf(row, seen, now))
     const { _tag } = command
     task = undefined
-    if (_tag === "Rest" || _tag === "Hold" || _tag === "PollAt") return
+    if (_tag === "Rest" || _tag === "PollAt") return
+    if (_tag === "Hold" && !isCounted(row.transaction, command.cause)) return
     if (_tag === "Ask" && command.question === "proof") return
     task = { id: row.id, version: row.version, mark: ledger.mark, command, seen, stage: "decided" }
   }
@@ -177,13 +186,11 @@ export const makeProcess = (world: World, epoch: number) => {
         }
         return submit(current, row)
       case "Mine":
-        if (mayCommit(current, row)) ledger.save(row, { state: command.state, mined: command.mined })
+      case "Hold":
+        if (mayCommit(current, row)) ledger.save(row, apply(row.transaction, command, now))
         break
       case "Unmine":
-        if (mayCommit(current, row)) {
-          const { mined: _, ...rest } = row.transaction
-          ledger.save({ ...row, transaction: rest }, { state: "submitted" })
-        }
+        if (mayCommit(current, row)) ledger.save({ ...row, transaction: apply(row.transaction, command, now) }, {})
         break
       case "Finish":
         if (mayCommit(current, row)) {
