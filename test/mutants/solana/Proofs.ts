@@ -8,7 +8,7 @@ const looks = "test/networks/solana/chain/SolanaLooks.test.ts"
 const traces = "test/networks/solana/lane/README.md: trace"
 
 export const proofs: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/SolanaSituation.ts`, [
+  ...inFile(`${source}/SolanaSeen.ts`, [
     {
       name: "dead-above-the-bound",
       rule: "The finalized height is above the bound before bytes count as dead.",

@@ -250,7 +250,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/SolanaMachine.test.ts`
     }
   ]),
-  ...inFile(`${source}/SolanaSituation.ts`, [
+  ...inFile(`${source}/SolanaSeen.ts`, [
     {
       name: "key-limit-bounds-the-fee",
       rule: "The fees that are left to an API key bound the fee of a signature.",

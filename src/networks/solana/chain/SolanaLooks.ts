@@ -15,7 +15,7 @@ import {
   livesAfterRestore,
   maxStatuses
 } from "../rules/SolanaNumbers.ts"
-import type { AttemptToProve, IndexedRange, Landing, Look, SignatureStatus } from "../rules/SolanaSituation.ts"
+import type { AttemptToProve, IndexedRange, Landing, Look, SignatureStatus } from "../rules/SolanaSeen.ts"
 import * as Calls from "./SolanaCalls.ts"
 
 // The list of an address at one provider, newest first. One look reads a limited number of pages. The next look continues

@@ -32,7 +32,7 @@ import type { RestoredSince, Solana, SolanaCounters, SolanaRestore } from "../ru
 import { base64Of, bytesOf } from "../rules/SolanaExchanges.ts"
 import * as Numbers from "../rules/SolanaNumbers.ts"
 import { solanaRules } from "../rules/SolanaRules.ts"
-import type { SolanaOffer, TakenAttempt } from "../rules/SolanaSituation.ts"
+import type { SolanaOffer, TakenAttempt } from "../rules/SolanaSeen.ts"
 import { decodeBase58, decodeTransaction, encodeBase58, transactionBytes } from "../rules/Wire.ts"
 import * as SolanaPolls from "./SolanaPolls.ts"
 import {

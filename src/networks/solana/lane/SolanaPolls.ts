@@ -17,7 +17,7 @@ import { forgetOldLists } from "../chain/SolanaLooks.ts"
 import type { KeptLists } from "../chain/SolanaLooks.ts"
 import type { Solana, SolanaRequest } from "../rules/Solana.ts"
 import { agreeing, listPage, maxAskedProviders, pollAfter } from "../rules/SolanaNumbers.ts"
-import { conclude, openQuestionOf, rememberConclusion } from "../rules/SolanaSituation.ts"
+import { conclude, openQuestionOf, rememberConclusion } from "../rules/SolanaSeen.ts"
 import type {
   EarlierConclusion,
   KnownSignature,
@@ -27,7 +27,7 @@ import type {
   ProofQuestion,
   SolanaSeen,
   TakenAttempt
-} from "../rules/SolanaSituation.ts"
+} from "../rules/SolanaSeen.ts"
 
 // What the parts of a solana lane share: its account, its providers, and what it remembers from poll to poll.
 

@@ -15,7 +15,7 @@ import {
   maxLoadedBytes,
   paymentUnits
 } from "./SolanaNumbers.ts"
-import type { Lifetime } from "./SolanaSituation.ts"
+import type { Lifetime } from "./SolanaSeen.ts"
 import { buildMessage, decodeTransaction, keyBytes, messageBytes } from "./Wire.ts"
 import type { BuiltInstruction } from "./Wire.ts"
 

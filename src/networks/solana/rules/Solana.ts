@@ -27,7 +27,7 @@ import type {
   SolanaSimulation,
   SolanaTransactionResponse
 } from "./SolanaExchanges.ts"
-import type { KnownSignature, SolanaOffer, SolanaSeen } from "./SolanaSituation.ts"
+import type { KnownSignature, SolanaOffer, SolanaSeen } from "./SolanaSeen.ts"
 import { explain } from "./SolanaWords.ts"
 
 // What a node answers to a signed transaction. `SolanaRules.ts` says what it means.

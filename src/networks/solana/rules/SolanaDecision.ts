@@ -23,7 +23,7 @@ import {
   rentMinimum,
   unprovableAfter
 } from "./SolanaNumbers.ts"
-import { conclude, isPastBound, isSameConclusion, openQuestionOf, withFeeLimit, withOwnCap } from "./SolanaSituation.ts"
+import { conclude, isPastBound, isSameConclusion, openQuestionOf, withFeeLimit, withOwnCap } from "./SolanaSeen.ts"
 import type {
   AttemptToProve,
   Conclusion,
@@ -34,7 +34,7 @@ import type {
   SignatureStatus,
   SolanaSeen,
   TakenAttempt
-} from "./SolanaSituation.ts"
+} from "./SolanaSeen.ts"
 import type { SolanaCode } from "./SolanaWords.ts"
 
 // How a transaction waits.

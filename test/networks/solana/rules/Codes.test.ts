@@ -6,7 +6,7 @@ import type { Transaction } from "../../../../src/networks/core/Transaction.ts"
 import type { Solana } from "../../../../src/networks/solana/rules/Solana.ts"
 import { decide } from "../../../../src/networks/solana/rules/SolanaDecision.ts"
 import { maxAttempts } from "../../../../src/networks/solana/rules/SolanaNumbers.ts"
-import type { Preparation } from "../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type { Preparation } from "../../../../src/networks/solana/rules/SolanaSeen.ts"
 import { explain } from "../../../../src/networks/solana/rules/SolanaWords.ts"
 import type { RuleCode, SolanaCode } from "../../../../src/networks/solana/rules/SolanaWords.ts"
 import {

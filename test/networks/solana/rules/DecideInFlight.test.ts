@@ -5,7 +5,7 @@ import type { Transaction } from "../../../../src/networks/core/Transaction.ts"
 import type { Solana } from "../../../../src/networks/solana/rules/Solana.ts"
 import { decide } from "../../../../src/networks/solana/rules/SolanaDecision.ts"
 import { looksApart, maxAttempts } from "../../../../src/networks/solana/rules/SolanaNumbers.ts"
-import type { EarlierConclusion, Look } from "../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type { EarlierConclusion, Look } from "../../../../src/networks/solana/rules/SolanaSeen.ts"
 import {
   alive,
   attempt,

@@ -4,7 +4,7 @@ import { cause } from "../../../../src/networks/core/Cause.ts"
 import type { Situation } from "../../../../src/networks/core/Rules.ts"
 import type { Transaction } from "../../../../src/networks/core/Transaction.ts"
 import type { Solana } from "../../../../src/networks/solana/rules/Solana.ts"
-import type { Preparation } from "../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type { Preparation } from "../../../../src/networks/solana/rules/SolanaSeen.ts"
 import { attempt, check, now, pending, preparation, seen, situation } from "./Situations.ts"
 
 const prepared = (

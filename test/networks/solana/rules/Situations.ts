@@ -9,7 +9,7 @@ import type {
   Preparation,
   SignatureStatus,
   SolanaSeen
-} from "../../../../src/networks/solana/rules/SolanaSituation.ts"
+} from "../../../../src/networks/solana/rules/SolanaSeen.ts"
 
 export const now = 1_000_000
 

@@ -2,7 +2,7 @@
 import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
 import type { Attempt, FinalState, Transaction } from "../../../../../src/networks/core/Transaction.ts"
 import type { Solana } from "../../../../../src/networks/solana/rules/Solana.ts"
-import type { Conclusion, TakenAttempt } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type { Conclusion, TakenAttempt } from "../../../../../src/networks/solana/rules/SolanaSeen.ts"
 import { attempt, pending } from "../Situations.ts"
 import type { Random } from "./Random.ts"
 import { stepMillis } from "./Setting.ts"

@@ -1,6 +1,6 @@
 // Blockhashes and their bounds, as two providers that may lag or lie give them.
 import { boundOf, boundOfOwn } from "../../../../../src/networks/solana/rules/RequestBytes.ts"
-import type { Lifetime } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type { Lifetime } from "../../../../../src/networks/solana/rules/SolanaSeen.ts"
 import { life } from "./Chain.ts"
 import type { Provider } from "./Provider.ts"
 import type { Random } from "./Random.ts"

@@ -1,6 +1,6 @@
 // A provider: several back ends behind one address, each with its lag, its fork, its history and its errors, or a liar.
 import type { OwnAnswer, ReportedLifetime } from "../../../../../src/networks/solana/rules/RequestBytes.ts"
-import type { AttemptToProve, Look, SignatureStatus } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type { AttemptToProve, Look, SignatureStatus } from "../../../../../src/networks/solana/rules/SolanaSeen.ts"
 import { isForgotten, life } from "./Chain.ts"
 import type { Block, Branch, Chain } from "./Chain.ts"
 import type { Random } from "./Random.ts"

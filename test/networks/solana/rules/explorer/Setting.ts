@@ -1,6 +1,6 @@
 // What an episode of the explorer is made of: its faults, and the rule that it runs without.
 import type { decide } from "../../../../../src/networks/solana/rules/SolanaDecision.ts"
-import type { Look } from "../../../../../src/networks/solana/rules/SolanaSituation.ts"
+import type { Look } from "../../../../../src/networks/solana/rules/SolanaSeen.ts"
 
 export type Decide = typeof decide
 
