@@ -51,7 +51,7 @@ const cases: Record<string, readonly [path: string, body: unknown, error: string
   "an RPC URL of another scheme": [relayers, { ...evmRelayer, custom_rpc_urls: [{ url: "ftp://a" }] }, "custom_rpc_urls.0.url: Expected an http or https URL"],
   "a bare RPC URL": [relayers, { ...evmRelayer, custom_rpc_urls: ["https://a"] }, "custom_rpc_urls.0: "],
   "an RPC URL that is too long": [relayers, { ...evmRelayer, custom_rpc_urls: [{ url: `https://a/${"x".repeat(2048)}` }] }, "custom_rpc_urls.0.url: "],
-  "a weight over 100": [relayers, { ...evmRelayer, custom_rpc_urls: [{ url: "https://a", weight: 101 }] }, "custom_rpc_urls.0.weight: Expected a value between 0 and 100"],
+  "a weight over 100": [relayers, { ...evmRelayer, custom_rpc_urls: [{ url: "https://a", weight: 101 }] }, "custom_rpc_urls.0.weight: Expected an integer from 0 to 100"],
   "a fraction as weight": [relayers, { ...evmRelayer, custom_rpc_urls: [{ url: "https://a", weight: 1.5 }] }, "custom_rpc_urls.0.weight: "],
   "1001 RPC URLs": [relayers, { ...evmRelayer, custom_rpc_urls: Array.from({ length: 1001 }, () => ({ url: "https://a" })) }, "custom_rpc_urls: "],
   "an amount below zero": [relayers, evmPolicy({ min_balance: -1 }), "policies.min_balance: Expected an integer from 0 to"],

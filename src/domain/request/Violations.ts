@@ -91,9 +91,37 @@ const expectedOf = ({ annotations }: { readonly annotations?: SchemaAST.AST["ann
 /** What many texts have in common, and says least about one. */
 const isGeneral = (expected: string): boolean => /^(text without NUL|\d+ to \d+ characters$)/u.test(expected)
 
+const isWholeNumber = ({ _tag, checks }: SchemaAST.AST): boolean =>
+  _tag === "Number" && (checks ?? []).some((check) => expectedOf(check) === "an integer")
+
+/** Words of Effect about checks, which do not say what a length counts, and in the place of each what a message says. */
+const ranges: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^a value with a length between (\d+) and (\d+)$/u, "$1 to $2 LENGTH"],
+  [/^a value with a length of (at least |at most )?(\d+)$/u, "$1$2 LENGTH"],
+  [/^a value between (\S+) and (\S+)$/u, "NUMBER from $1 to $2"],
+  [/^a value /u, "NUMBER "],
+  [/^an array with unique items$/u, "each entry once"]
+]
+
+/** The words of a check of this type. Words that a schema gives its own checks stay. */
+const wordsOfCheck = (expected: string, ast: SchemaAST.AST): string => {
+  const [pattern, words] = ranges.find(([pattern]) => pattern.test(expected)) ?? []
+  if (pattern === undefined || words === undefined) return expected
+  const entries = ast._tag === "String" ? "characters" : "entries"
+  return expected
+    .replace(pattern, words)
+    .replace(/\b1 LENGTH$/u, ast._tag === "String" ? "1 character" : "1 entry")
+    .replace("LENGTH", entries)
+    .replace("NUMBER", isWholeNumber(ast) ? "an integer" : "a number")
+}
+
 /** What the checks of a text or a number say about it. */
-const checksOf = ({ _tag, checks }: SchemaAST.AST): string | undefined => {
-  const all = (checks ?? []).map(expectedOf).filter((found) => found !== undefined)
+const checksOf = (ast: SchemaAST.AST): string | undefined => {
+  const { _tag, checks } = ast
+  const all = (checks ?? []).flatMap((check) => {
+    const expected = expectedOf(check)
+    return expected === undefined ? [] : [wordsOfCheck(expected, ast)]
+  })
   if (_tag === "String") return all.find((expected) => !isGeneral(expected)) ?? all.at(-1)
   return _tag === "Number" ? all.at(-1) : undefined
 }
@@ -110,7 +138,7 @@ const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> => {
   if (word === undefined) return []
   const more = checksOf(ast)
   if (more === undefined) return [word]
-  return [more.startsWith("a value ") ? `${word} ${more.slice("a value ".length)}` : `${word}: ${more}`]
+  return [ast._tag === "Number" ? more : `${word}: ${more}`]
 }
 
 const inWords = (ast: SchemaAST.AST): string => {
@@ -129,8 +157,21 @@ const leafHook: SchemaIssue.LeafHook = (issue) => {
   return issue._tag === "UnexpectedKey" ? unknownField(issue) : SchemaIssue.defaultLeafHook(issue)
 }
 
+/** The type whose check failed. */
+const checked = new WeakMap<SchemaIssue.Issue, SchemaAST.AST>()
+
+/** A check without words of its own says what is expected of its type: of a number that is no integer, its bounds, too. */
+const checkHook: SchemaIssue.CheckHook = (issue) => {
+  const own = SchemaIssue.defaultCheckHook(issue)
+  const ast = checked.get(issue)
+  const hasOwn = issue.issue._tag !== "InvalidValue" || expectedOf(issue.issue) !== undefined
+  const expected = expectedOf(issue.filter)
+  if (own !== undefined || hasOwn || ast === undefined || expected === undefined) return own
+  return `Expected ${(expected === "an integer" ? checksOf(ast) : undefined) ?? wordsOfCheck(expected, ast)}`
+}
+
 /** `reportInput` is not set, so issues carry no input and no message can contain a value of the request. */
-const format = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook })
+const format = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook, checkHook })
 
 const segment = (key: PropertyKey | { readonly key: PropertyKey }) => String(typeof key === "object" ? key.key : key)
 
@@ -165,6 +206,7 @@ const prune = (whole: SchemaIssue.Issue): { readonly issue: SchemaIssue.Issue | 
   const keep = (issue: SchemaIssue.Issue): SchemaIssue.Issue | undefined => {
     switch (issue._tag) {
       case "Composite": {
+        for (const part of issue.issues) if (part._tag === "Filter") checked.set(part, issue.ast)
         const [first, ...others] = issue.issues.map(keep).filter((kept) => kept !== undefined)
         return first === undefined ? undefined : new SchemaIssue.Composite(issue.ast, [first, ...others])
       }

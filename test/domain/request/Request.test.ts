@@ -121,7 +121,7 @@ describe("what is expected of a field", () => {
       })
     )
     for (const line of [
-      "chain_id: Expected a number between 1 and 9007199254740991",
+      "chain_id: Expected an integer from 1 to 9007199254740991",
       "symbol: Expected a text: 1 to 32 characters",
       "tags: Expected a list",
       "is_testnet: Expected true or false",
@@ -129,6 +129,38 @@ describe("what is expected of a field", () => {
     ]) {
       assert.include(error, line)
     }
+  })
+})
+
+describe("a range", () => {
+  const errorFor = (schema: Schema.Codec<unknown, unknown>, value: unknown) =>
+    errorIn(Schema.decodeUnknownResult(Schema.Struct({ field: schema }), strict)({ field: value }))
+
+  const { isBetween, isBetweenLength, isGreaterThan, isMaxLength, isMinLength, isUnique } = Schema
+  const port = Schema.Int.check(isBetween({ minimum: 1, maximum: 65_535 }))
+  const names = Schema.Array(Schema.String)
+
+  it.each([
+    ["an integer that is too large", port, 65_536, "an integer from 1 to 65535"],
+    ["a number that is no integer", port, 1.5, "an integer from 1 to 65535"],
+    ["a text instead of an integer", port, "a", "an integer from 1 to 65535"],
+    [
+      "a fraction that is too large",
+      Schema.Finite.check(isBetween({ minimum: 0, maximum: 1 })),
+      2,
+      "a number from 0 to 1"
+    ],
+    ["an integer with one bound", Schema.Int.check(isGreaterThan(0)), 0, "an integer greater than 0"],
+    ["a text that is too long", Schema.String.check(isBetweenLength(1, 3)), "four", "1 to 3 characters"],
+    ["a text that is empty", Schema.String.check(isMinLength(1)), "", "at least 1 character"],
+    ["a text of another length", Schema.String.check(isBetweenLength(2, 2)), "a", "2 characters"],
+    ["a number instead of a text", Schema.String.check(isMaxLength(3)), 5, "a text: at most 3 characters"],
+    ["a list that is too long", names.check(isBetweenLength(1, 2)), ["a", "b", "c"], "1 to 2 entries"],
+    ["a list that is empty", names.check(isMinLength(1)), [], "at least 1 entry"],
+    ["a list with an entry twice", names.check(isUnique()), ["a", "a"], "each entry once"],
+    ["words of the schema", Schema.String.check(isMaxLength(1, { expected: "a letter" })), "ab", "a letter"]
+  ] as const)("names what it counts, for %s", (_, schema, value, expected) => {
+    assert.strictEqual(errorFor(schema, value), `field: Expected ${expected}`)
   })
 })
 

@@ -161,7 +161,7 @@ layerEach(TestApi.layer())("API keys", (it) => {
         assert.match(answer.json.error ?? "", error)
       }
       const rotate = yield* call("/api/v1/api-keys/nobody/rotate", { body: { overlap_seconds: -1 } })
-      assert.strictEqual(rotate.json.error, "overlap_seconds: Expected a value between 0 and 2592000")
+      assert.strictEqual(rotate.json.error, "overlap_seconds: Expected an integer from 0 to 2592000")
       assert.strictEqual(yield* statusOf("/api/v1/api-keys/nobody/rotate", { body: {} }), 404)
     })
   )

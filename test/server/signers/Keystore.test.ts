@@ -63,16 +63,16 @@ const unusable: Record<string, readonly [keystore: unknown, error: string]> = {
   "a salt of a kilobyte": [scrypt({ salt: "ab".repeat(1024) }), "config.keystore.crypto.kdfparams.salt: Expected 1 to"],
   "a key of a gigabyte": [scrypt({ dklen: 2 ** 30 }), "config.keystore.crypto.kdfparams.dklen: Expected 32"],
   "n that is no power of two": [scrypt({ n: 1000 }), "config.keystore.crypto.kdfparams.n: Expected a power of two"],
-  "n of 1": [scrypt({ n: 1 }), "config.keystore.crypto.kdfparams.n: Expected a value between"],
-  "n of 2^30": [scrypt({ n: 2 ** 30 }), "config.keystore.crypto.kdfparams.n: Expected a value between"],
+  "n of 1": [scrypt({ n: 1 }), "config.keystore.crypto.kdfparams.n: Expected an integer from"],
+  "n of 2^30": [scrypt({ n: 2 ** 30 }), "config.keystore.crypto.kdfparams.n: Expected an integer from"],
   "n of 2^62": [scrypt({ n: 2 ** 62 }), "config.keystore.crypto.kdfparams.n: "],
-  "r of 2^20": [scrypt({ r: 2 ** 20 }), "config.keystore.crypto.kdfparams.r: Expected a value between"],
-  "p of 2^20": [scrypt({ p: 2 ** 20 }), "config.keystore.crypto.kdfparams.p: Expected a value between"],
-  "p of 0": [scrypt({ p: 0 }), "config.keystore.crypto.kdfparams.p: Expected a value between"],
+  "r of 2^20": [scrypt({ r: 2 ** 20 }), "config.keystore.crypto.kdfparams.r: Expected an integer from"],
+  "p of 2^20": [scrypt({ p: 2 ** 20 }), "config.keystore.crypto.kdfparams.p: Expected an integer from"],
+  "p of 0": [scrypt({ p: 0 }), "config.keystore.crypto.kdfparams.p: Expected an integer from"],
   "a gigabyte of memory": [scrypt({ n: 2 ** 18, r: 32 }), "config.keystore.crypto.kdfparams.n: is too expensive"],
   "seconds of work": [scrypt({ n: 2 ** 18, r: 8, p: 2 }), "config.keystore.crypto.kdfparams.n: is too expensive"],
-  "ten million iterations": [pbkdf2({ c: 10_000_000 }), "config.keystore.crypto.kdfparams.c: Expected a value between"],
-  "no iteration": [pbkdf2({ c: 0 }), "config.keystore.crypto.kdfparams.c: Expected a value between"],
+  "ten million iterations": [pbkdf2({ c: 10_000_000 }), "config.keystore.crypto.kdfparams.c: Expected an integer from"],
+  "no iteration": [pbkdf2({ c: 0 }), "config.keystore.crypto.kdfparams.c: Expected an integer from"],
   "another digest": [pbkdf2({ prf: "hmac-md5" }), `config.keystore.crypto.kdfparams.prf: Expected hmac-sha256`]
 }
 

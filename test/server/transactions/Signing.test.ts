@@ -89,7 +89,7 @@ const tooMuch =
 const expensive: ReadonlyArray<readonly [what: string, error: string, body: object]> = [
   [
     "a name of 30,000 characters",
-    "types.L.0.type: Expected a value with a length of at most 256",
+    "types.L.0.type: Expected at most 256 characters",
     {
       domain,
       types: {
