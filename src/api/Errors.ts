@@ -20,7 +20,7 @@ import * as TransactionLimits from "../networks/core/TransactionLimits.ts"
 import { RelayerPaused } from "../networks/core/TransactionLimits.ts"
 import { TransactionNotFound } from "../networks/core/TransactionValues.ts"
 import * as Failure from "./Failure.ts"
-import { explained, failure, headed, values } from "./Failure.ts"
+import { explained, failure, headed, sentence, values } from "./Failure.ts"
 
 export const BadRequestError = Schema.Struct({
   ...Failure.fields("Bad Request"),
@@ -346,7 +346,7 @@ export const TransactionNotFoundError = failure(
   "The relayer has no transaction with this id."
 )
 
-export const RelayerPausedError = failure(
+export const RelayerPausedError = sentence(
   RelayerPaused,
   403,
   "Relayer paused",

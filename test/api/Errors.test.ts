@@ -110,6 +110,15 @@ describe("the error table", () => {
     })
   }
 
+  it("the refusal of a paused relayer says in `error` what to do, as a batch with the relayer does", () => {
+    assert.deepStrictEqual(Schema.encodeSync(Errors.RelayerPausedError)(new RelayerPaused({})), {
+      data: null,
+      error: "the relayer is paused; resume it first",
+      message: "Relayer paused",
+      success: false
+    })
+  })
+
   it("responses outside of the endpoints have the statuses of the table", () => {
     assert.deepStrictEqual(
       [

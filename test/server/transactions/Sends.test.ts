@@ -127,6 +127,7 @@ layerEach(TestApi.layer())("a send", (it) => {
       yield* call("/api/v1/relayers/sender", { method: "PATCH", body: { paused: true } })
       const paused = yield* send({ to: receiver })
       assert.deepStrictEqual([paused.status, paused.json.message], [403, "Relayer paused"])
+      assert.strictEqual(paused.json.error, "the relayer is paused; resume it first")
       const body = { to: receiver }
       assert.strictEqual((yield* call("/api/v1/relayers/sol/transactions", { body })).status, 400)
       assert.strictEqual((yield* call("/api/v1/relayers/none/transactions", { body })).status, 404)
