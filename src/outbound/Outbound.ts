@@ -205,11 +205,11 @@ export type Refusal =
       readonly what: "address" | "host"
     }
 
-/** A predicate whose subject is the field of the URL. `notAllowed` ends the message about a destination that is not public. */
+/** Follows the name of the field of the URL. `notAllowed` ends the message about a destination that is not public. */
 export const describeRefusal = (refusal: Refusal, notAllowed = ", which is not allowed"): string => {
   if (refusal._tag === "NotHttp") return "is not an http or https URL"
   if (refusal._tag === "InvalidHostName") return "does not have a valid host name"
-  if (refusal._tag === "NotHttps") return `leads to its host by http instead of https${notAllowed}`
+  if (refusal._tag === "NotHttps") return `the URL has http instead of https${notAllowed}`
   const { source, kind, what } = refusal
   const article = kind === "unspecified" ? "an" : "a"
   return `${source === "url" ? "points" : "resolves"} to ${article} ${kind} ${what}${notAllowed}`

@@ -186,7 +186,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     masterKey: Settings.masterKeyBytes(parts.masterKey),
     decryptionKeys: decryptionKeys.map(Settings.masterKeyBytes),
     outboundAllow: settings.OUTBOUND_ALLOW ?? [],
-    outboundNotAllowed: ": add it to OUTBOUND_ALLOW to allow it",
+    outboundNotAllowed: ": add its host to OUTBOUND_ALLOW to allow it",
     ...(parts.outboundRule === undefined ? {} : { outboundRule: parts.outboundRule }),
     databaseFailover: settings.DATABASE_FAILOVER,
     jobs: settings.WATCH === "on",

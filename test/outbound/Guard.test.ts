@@ -152,9 +152,9 @@ describe("the guard", () => {
     ["relay-api", "http://Relay-API./x", undefined],
     ["10.1.0.0/16", "http://10.1.2.3/x", undefined],
     ["", "https://hooks.example/x", undefined],
-    ["10.1.0.0/16", "http://relay-api:8080/x", "leads to its host by http instead of https, which is not allowed"],
-    ["relay-api", "http://hooks.example/x", "leads to its host by http instead of https, which is not allowed"],
-    ["", "http://8.8.8.8/x", "leads to its host by http instead of https, which is not allowed"],
+    ["10.1.0.0/16", "http://relay-api:8080/x", "the URL has http instead of https, which is not allowed"],
+    ["relay-api", "http://hooks.example/x", "the URL has http instead of https, which is not allowed"],
+    ["", "http://8.8.8.8/x", "the URL has http instead of https, which is not allowed"],
     ["", "http://127.0.0.1/x", "points to a loopback address, which is not allowed"]
   ] as const
   it.each(byHttp)("that allows [%s] and expects https, of %s: %s", (allow, url, expected) => {
@@ -163,8 +163,8 @@ describe("the guard", () => {
 
   it("names the setting of the service for a URL by http", () => {
     assert.strictEqual(
-      describeRefusal({ _tag: "NotHttps" }, ": add it to OUTBOUND_ALLOW to allow it"),
-      "leads to its host by http instead of https: add it to OUTBOUND_ALLOW to allow it"
+      describeRefusal({ _tag: "NotHttps" }, ": add its host to OUTBOUND_ALLOW to allow it"),
+      "the URL has http instead of https: add its host to OUTBOUND_ALLOW to allow it"
     )
   })
 

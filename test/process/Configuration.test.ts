@@ -94,7 +94,7 @@ describe.concurrent("settings", () => {
       })
       const refused = yield* service.call("/api/v1/notifications", { body: { url: "http://127.0.0.1:1/hook" } })
       assert.strictEqual(refused.status, 400)
-      assert.include(refused.text, "url: points to a loopback address: add it to OUTBOUND_ALLOW to allow it")
+      assert.include(refused.text, "url: points to a loopback address: add its host to OUTBOUND_ALLOW to allow it")
     })
   )
 

@@ -80,7 +80,7 @@ const cases: Record<string, readonly [path: string, body: unknown, error: string
   "a key that is too short": [signers, { type: "plain", config: { key: "ab" } }, "config.key: Expected 32 bytes as 64 hex digits"],
   "a key of zeros": [signers, { type: "plain", config: { key: "0".repeat(64) } }, "config.key: Expected a key above zero"],
   "a key beyond the curve": [signers, { type: "plain", config: { key: "f".repeat(64) } }, "config.key: Expected a key above zero"],
-  "a webhook over http": [notifications, { ...notification, url: "http://example.com" }, "url: leads to its host by http instead of https"],
+  "a webhook over http": [notifications, { ...notification, url: "http://example.com" }, "url: the URL has http instead of https"],
   "a webhook with credentials": [notifications, { ...notification, url: "https://u:p@example.com" }, "url: Expected a URL without credentials"],
   "a webhook that is not a URL": [notifications, { ...notification, url: "hooks" }, "url: Expected an http or https URL"],
   "a webhook with a leading blank": [notifications, { ...notification, url: " https://example.com" }, "url: Expected an http or https URL"],

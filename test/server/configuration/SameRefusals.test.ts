@@ -78,7 +78,7 @@ const cases: Readonly<Record<string, readonly [sections: Sections, lines: Readon
     },
     [
       `notifications.inside: url: ${notAllowed}`,
-      "notifications.plain: url: leads to its host by http instead of https, which is not allowed",
+      "notifications.plain: url: the URL has http instead of https, which is not allowed",
       `relayers.hill: custom_rpc_urls.0.url: ${notAllowed}`
     ]
   ],

@@ -93,7 +93,7 @@ layerEach(Prepared.layer(Prepared.references))("notifications", (it) => {
     Effect.gen(function* () {
       const before = yield* TestApi.call(path)
       const cases: ReadonlyArray<readonly [string, string]> = [
-        ["http://hooks.example.com/x", "leads to its host by http instead of https, which is not allowed"],
+        ["http://hooks.example.com/x", "the URL has http instead of https, which is not allowed"],
         ["ftp://hooks.example.com/x", "Expected an http or https URL"],
         ["https://user:password@hooks.example.com/x", "Expected a URL without credentials"],
         ["https://10.0.0.1/x", "points to a private address, which is not allowed"],
@@ -157,8 +157,8 @@ layer(TestApi.layer({ outboundAllow: ["relay-api", "hooks.example", "10.1.0.0/16
         assert.strictEqual(changed.status, 200, changed.text)
       }
       const refused = {
-        "http://relay-other:8080/x": "leads to its host by http instead of https, which is not allowed",
-        "http://8.8.8.8/x": "leads to its host by http instead of https, which is not allowed",
+        "http://relay-other:8080/x": "the URL has http instead of https, which is not allowed",
+        "http://8.8.8.8/x": "the URL has http instead of https, which is not allowed",
         "http://10.2.0.1/x": "points to a private address, which is not allowed",
         "http://localhost/x": "points to a loopback host, which is not allowed"
       }

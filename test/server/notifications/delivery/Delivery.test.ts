@@ -189,7 +189,7 @@ describe("an attempt", () => {
       const [refused] = yield* World.attempted(id, 1)
       assert.deepInclude(refused?.attempts[0] ?? {}, {
         outcome: "refused",
-        answer: "leads to its host by http instead of https, which is not allowed"
+        answer: "the URL has http instead of https, which is not allowed"
       })
     }).pipe(Effect.provide(World.layer({ resolve: () => Promise.resolve(["8.8.8.8"]) })))
   )
