@@ -32,6 +32,10 @@ export const fromDatabase = (cause: DatabaseError): StartFailed => {
 
 export const fromMasterKey = (cause: WrongMasterKey): StartFailed => {
   const ids = cause.unknown.join(", ")
+  if (cause.isGiven) {
+    const remedy = "start the version that used the database last, and run its rotate-key, or restore a backup"
+    return new StartFailed({ message: `${cause.unopened}: ${remedy}`, cause })
+  }
   const message = cause.isPartial
     ? `the database still contains secrets under another master key (key id ${ids}): add that key to STORAGE_DECRYPTION_KEYS, or run rotate-key with both keys first`
     : `the database was written with another master key (key id ${ids}): set STORAGE_ENCRYPTION_KEY to that key, or add it to STORAGE_DECRYPTION_KEYS`

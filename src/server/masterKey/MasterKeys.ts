@@ -103,27 +103,43 @@ export type MasterKeyRepo = Effect.Success<typeof makeMasterKeyRepo>
 
 // Checks at the start that the service knows every master key that may have sealed a secret in the database.
 
-/** The database contains secrets under master keys that the service was not given. */
+/**
+ * The database contains secrets under master keys that the service was not given, or the marks of given keys do not open, which says nothing
+ * about the keys.
+ */
 export class WrongMasterKey extends Schema.TaggedError<WrongMasterKey>()("WrongMasterKey", {
   /** The ids of those keys: four bytes in hex. */
   unknown: Schema.Array(Shown.hex(8)),
   /** Whether the service was given another key that the database knows. */
-  isPartial: Schema.Boolean
+  isPartial: Schema.Boolean,
+  /** Whether the service was given keys with all of these ids. */
+  isGiven: Schema.Boolean
 }) {
-  override readonly message = `masterKey: the database contains secrets under other master keys: ${this.unknown.join(", ")}; give that key, or add it to decryptionKeys`
+  override readonly message = this.isGiven
+    ? `masterKey: ${this.unopened}`
+    : `masterKey: the database contains secrets under other master keys: ${this.unknown.join(", ")}; give that key, or add it to decryptionKeys`
+
+  /** What happened if keys with these ids were given. */
+  get unopened(): string {
+    return `the database has a mark of the given master key (key id ${this.unknown.join(", ")}) that does not open, which does not say that the key is wrong: another version wrote the mark in a format that this version does not read, or a person or another program changed it`
+  }
 }
 
 /** The place that each mark is bound to. The id dates from when there was one mark. */
 const placeOfMark = { table: "master_key", id: "true", column: "sealed" }
 
 const checkMarks = Effect.fnUntraced(function* (keyring: Keyring, marks: ReadonlyArray<KeyMark>) {
-  const unknown = yield* Effect.filter(marks, ({ sealed }) =>
+  const unopened = yield* Effect.filter(marks, ({ sealed }) =>
     Effect.map(Effect.isSuccess(keyring.open(sealed, placeOfMark)), (known) => !known)
   )
-  if (unknown.length === 0) return
+  if (unopened.length === 0) return
+  const missing = unopened.filter(({ key_id }) => !keyring.keys.has(key_id))
+  const isGiven = missing.length === 0
+  const unknown = isGiven ? unopened : missing
   return yield* new WrongMasterKey({
     unknown: unknown.map(({ key_id }) => key_id),
-    isPartial: unknown.length < marks.length
+    isPartial: unknown.length < marks.length,
+    isGiven
   })
 })
 
