@@ -131,7 +131,7 @@ describe("problems", () => {
     })
     assert.match(
       Result.match(failed, { onSuccess: () => "", onFailure: (text) => text }),
-      /^(?!.*hunter2).*config\.json:1:/
+      /^(?!.*hunter2)is not valid JSON \(config\.json:1:13\)$/
     )
   })
 

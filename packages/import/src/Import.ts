@@ -3,7 +3,7 @@ import { Result } from "effect"
 import { yaml } from "../../../src/cli/configuration/Export.ts"
 import { beside } from "../../../src/cli/configuration/SchemaLine.ts"
 import { parse } from "../../../src/cli/configuration/Parse.ts"
-import { problemText } from "../../../src/cli/configuration/Tree.ts"
+import { jsonProblem, problemText } from "../../../src/cli/configuration/Tree.ts"
 import { isMembers } from "../../../src/domain/configuration/Document.ts"
 import * as Imported from "./Imported.ts"
 import type { Options as OpenZeppelinOptions } from "./openzeppelin/Input.ts"
@@ -43,16 +43,11 @@ const valueOf = ({ name, text }: File, change?: (text: string) => string): Resul
     onFailure: (problems) => Result.fail(problems.map(problemText).join("; "))
   })
 
-/** JSON is stricter than YAML, which contains it. Nothing of the file is quoted, and its parser names no place. */
-const checkJson = ({ name, text }: File): Result.Result<void, string> =>
-  Result.mapError(
-    Result.try(() => void JSON.parse(text.replace(/^\uFEFF/, ""))),
-    () => {
-      const parsed = parse(name, text)
-      const place = Result.isFailure(parsed) ? parsed.failure[0]?.place : undefined
-      return `${name}${place === undefined ? "" : `:${place.line}:${place.column}`}: is not valid JSON`
-    }
-  )
+/** JSON is stricter than YAML, which contains it. */
+const checkJson = ({ name, text }: File): Result.Result<void, string> => {
+  const problem = jsonProblem(name, text)
+  return problem === undefined ? Result.succeed(undefined) : Result.fail(problemText(problem))
+}
 
 const membersOf = (file: File, change?: (text: string) => string) =>
   Result.flatMap(valueOf(file, change), (value) =>

@@ -5,6 +5,7 @@ import type { CliError } from "effect/cli"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
 import { documentationOf, fieldsAt, tagOf, unionMembers } from "../../domain/request/Field.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
+import { jsonProblem, placeText } from "../configuration/Tree.ts"
 import { CommandFailed, pathFlag, readText, standardInput } from "./Terminal.ts"
 
 const flagName = (field: string): string => field.replaceAll("_", "-")
@@ -204,16 +205,25 @@ const textOf = (given: string) => {
   return given === "@-" ? standardInput : readText(given.slice(1))
 }
 
-const parse = (text: string) =>
-  Effect.try({ try: () => ExactJson.parse(text), catch: () => CommandFailed.usage("--data: expected JSON") }).pipe(
-    Effect.filterOrElse(isMembers, () => Effect.fail(CommandFailed.usage("--data: expected a JSON object")))
-  )
+/** `given`: the value of the flag, which names the file. */
+const parse = (given: string, text: string) =>
+  Effect.try({
+    try: () => ExactJson.parse(text),
+    catch: () => {
+      const place = jsonProblem(given.slice(1), text)?.place
+      const isFile = given.startsWith("@") && given !== "@-" && place !== undefined
+      return CommandFailed.usage(`--data: expected JSON${isFile ? ` (${placeText(place)})` : ""}`)
+    }
+  }).pipe(Effect.filterOrElse(isMembers, () => Effect.fail(CommandFailed.usage("--data: expected a JSON object"))))
 
 /** The flags that read secrets from files are named after the fields: `config.pin` is `--pin-file`. */
 const fileFlag = (path: string) => `--${path.replace(/^config\./, "").replaceAll(/[._]/g, "-")}-file`
 
 const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: BodyFlags, defaults: Members) {
-  let body: Members = { ...defaults, ...(Option.isNone(data) ? {} : yield* parse(yield* textOf(data.value))) }
+  let body: Members = {
+    ...defaults,
+    ...(Option.isNone(data) ? {} : yield* parse(data.value, yield* textOf(data.value)))
+  }
   const isInline = Option.exists(data, (given) => !given.startsWith("@"))
   for (const [path, file] of Object.entries(secrets)) {
     const inline = isInline ? at(body, path) : undefined

@@ -4,6 +4,7 @@ import * as path from "node:path"
 import { Result, Schema } from "effect"
 import { builtin } from "../../../../src/server/networks/builtin.ts"
 import { parse } from "../../../../src/cli/configuration/Parse.ts"
+import { jsonProblem, problemText } from "../../../../src/cli/configuration/Tree.ts"
 import { isMembers } from "../../../../src/domain/configuration/Document.ts"
 import { looksLikeKey, variableName } from "../../../../src/domain/configuration/Reference.ts"
 import { NetworkType } from "../../../../src/domain/network/Network.ts"
@@ -61,9 +62,12 @@ const ofFolder = (
     input.report.add("networks", "note", `${given} does not exist here: ${folder} is read`)
   }
   return names.toSorted().flatMap((name) => {
-    const parsed = parse(path.join(folder, name), fs.readFileSync(path.join(full, name), "utf8"))
+    const file = path.join(folder, name)
+    const text = fs.readFileSync(path.join(full, name), "utf8")
+    const broken = jsonProblem(file, text)
+    const parsed = broken === undefined ? parse(file, text) : Result.fail([broken])
     if (Result.isFailure(parsed)) {
-      input.report.add(`networks/${name}`, "invalid", parsed.failure[0]?.message ?? "is not valid JSON")
+      input.report.add(`networks/${name}`, "invalid", parsed.failure.map(problemText).join("; "))
       return []
     }
     const content = plain(parsed.success, Imported.escaped)
