@@ -231,10 +231,26 @@ describe("notifications", () => {
       notifications: [notification("ops", { url: "", signing_key: { type: "plain", value: "short" } })]
     })
     assert.deepStrictEqual(lines(outcome).slice(1), [
-      "notifications.0.signing_key invalid expected 32 to 512 characters, and base64 after whsec_: ops is left out",
-      "notifications.0.url invalid is empty, and should be the https URL of the receiver: ops is left out"
+      "notifications.0.signing_key invalid expected 32 to 512 characters, and base64 after whsec_: ops would be left out with --skip-invalid",
+      "notifications.0.url invalid is empty, and should be the https URL of the receiver: ops would be left out with --skip-invalid"
     ])
     assert.strictEqual(outcome.moved.size, 0)
+  })
+
+  it("what is invalid is said to be left out only if it is", () => {
+    const texts = (skipInvalid: boolean) =>
+      lines(
+        imported({ notifications: [notification("ops", { url: "" }), notification("ops")] }, undefined, { skipInvalid })
+      )
+        .filter((line) => line.includes(" invalid "))
+        .join("\n")
+    assert.match(texts(true), /receiver: ops is left out\n.*the id ops is here twice: this one is left out$/)
+    assert.notInclude(texts(true), "--skip-invalid")
+    assert.match(
+      texts(false),
+      /: ops would be left out with --skip-invalid\n.*: this one would be left out with --skip-invalid$/
+    )
+    assert.notInclude(texts(false), "is left out")
   })
 
   it("a key in the environment file is checked, too", () => {

@@ -31,6 +31,8 @@ export interface File {
 }
 
 interface Written {
+  /** Whether what is invalid is left out. Absent: nothing is written because of it. */
+  readonly skipInvalid?: boolean
   /** Where the written file finds its schema, relative to its folder. Absent: beside it. */
   readonly schema?: string
 }
@@ -78,10 +80,10 @@ const outcomeOf = (
   }
 }
 
-const contextOf = (name: string, secrets: Imported.Secrets): Imported.Context => ({
+const contextOf = (name: string, secrets: Imported.Secrets, { skipInvalid }: Written): Imported.Context => ({
   taken: new Set(),
   document: Imported.empty(name),
-  report: makeReport(),
+  report: makeReport(skipInvalid),
   secrets,
   paused: [],
   remarks: []
@@ -111,7 +113,7 @@ export const openZeppelin = (
         const named = new Set([...references, ...Imported.variablesIn(value)])
         const taken = new Set([...named, ...Object.keys(options.dotEnv ?? {})])
         const secrets = Imported.makeSecrets({ original: Imported.unescaped, taken })
-        const context = contextOf(Imported.idOf(name, "config"), secrets)
+        const context = contextOf(Imported.idOf(name, "config"), secrets, options)
         const items = isMembers(running) && Array.isArray(running["items"]) ? running["items"] : undefined
         OpenZeppelin.importConfiguration(fields(value, "", context.report), context, { ...options, named }, items)
         noteTemplates(context, references)
@@ -128,7 +130,7 @@ export const rrelayer = (
   Result.flatMap(membersOf(file), (members) =>
     Result.map(valueOf(list), (listed) => {
       const secrets = Imported.makeSecrets({ taken: new Set(Imported.variablesIn(members)) })
-      const context = contextOf(Imported.idOf(name ?? String(members["name"] ?? ""), "rrelayer"), secrets)
+      const context = contextOf(Imported.idOf(name ?? String(members["name"] ?? ""), "rrelayer"), secrets, options)
       RRelayer.importConfiguration(fields(members, "", context.report), listed, context, options)
       const description = members["description"]
       return outcomeOf(context, options.schema, typeof description === "string" ? description : undefined)

@@ -92,6 +92,7 @@ const openzeppelin = Command.make(
       schema: SchemaLine.schemaFor(given.out, SchemaLine.beside),
       allNetworks,
       keepPausedState: given.keepPausedState,
+      skipInvalid: given.skipInvalid,
       ...(Option.isSome(networks) ? { networksFolder: networks.value } : {}),
       ...(dotEnv === undefined ? {} : { dotEnv })
     }
@@ -143,6 +144,7 @@ const rrelayer = Command.make(
     const Import = yield* loaded
     const result = Import.rrelayer(input, list, Option.getOrUndefined(given.name), {
       keepPausedState: given.keepPausedState,
+      skipInvalid: given.skipInvalid,
       schema: SchemaLine.schemaFor(given.out, SchemaLine.beside),
       variables: { ...dotEnv, ...variables }
     })

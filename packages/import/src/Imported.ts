@@ -123,7 +123,7 @@ const emptyMessages: Readonly<Record<string, string>> = {
 export const isOwnId = ({ report, taken }: Context, kind: Kind, id: string, at: string): boolean => {
   const name = `${kind}.${id}`
   if (id === "") report.refuse(`${at}.id`, "is required")
-  else if (taken.has(name)) report.refuse(`${at}.id`, `the id ${id} is here twice: this one is left out`)
+  else if (taken.has(name)) report.refuse(`${at}.id`, `the id ${id} is here twice: ${report.leftOut("this one")}`)
   else {
     taken.add(name)
     return true
@@ -136,7 +136,7 @@ const isSigningKey = Schema.is(Schema.toType(SigningKey))
 /** Reports a signing key that the service would refuse. A value that is not known here is checked by the plan. */
 export const checkSigningKey = (value: string | undefined, at: string, id: string, { report }: Context): boolean => {
   if (value === undefined || isSigningKey(Redacted.make(value))) return true
-  report.add(at, "invalid", `expected 32 to 512 characters, and base64 after whsec_: ${id} is left out`)
+  report.add(at, "invalid", `expected 32 to 512 characters, and base64 after whsec_: ${report.leftOut(id)}`)
   return false
 }
 
@@ -169,7 +169,7 @@ export const add = (
   for (const { field, message } of violations) {
     const place = placeOf(field)
     const why = isMembers(body) && body[field] === "" ? emptyMessages[`${kind}.${field}`] : undefined
-    report.add(place === "" ? at : `${at}.${place}`, "invalid", `${why ?? message}: ${id} is left out`)
+    report.add(place === "" ? at : `${at}.${place}`, "invalid", `${why ?? message}: ${report.leftOut(id)}`)
   }
   return false
 }

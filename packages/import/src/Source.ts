@@ -25,9 +25,11 @@ export interface Report {
   readonly refuse: (at: string, message: string) => void
   /** Whether a field of the object at the place is refused. */
   readonly isRefused: (at: string) => boolean
+  /** What becomes of something invalid, as the end of a sentence. Without `--skip-invalid`, nothing is written. */
+  readonly leftOut: (what: string) => string
 }
 
-export const makeReport = (): Report => {
+export const makeReport = (skipInvalid = false): Report => {
   const entries: Array<Entry> = []
   const seen = new Set<string>()
   const refused: Array<string> = []
@@ -44,7 +46,8 @@ export const makeReport = (): Report => {
       refused.push(at)
       add(at, "invalid", message)
     },
-    isRefused: (at) => refused.some((field) => field.startsWith(`${at}.`))
+    isRefused: (at) => refused.some((field) => field.startsWith(`${at}.`)),
+    leftOut: (what) => (skipInvalid ? `${what} is left out` : `${what} would be left out with --skip-invalid`)
   }
 }
 

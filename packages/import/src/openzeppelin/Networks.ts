@@ -155,7 +155,7 @@ const add = (network: Network, networks: ReadonlyMap<string, Network>, given: In
   if (known === undefined) {
     const violation = violationOfParents(network, networks)
     if (violation !== undefined) {
-      given.report.add(at(network.at, "from"), "invalid", `${violation}: ${network.id} is left out`)
+      given.report.add(at(network.at, "from"), "invalid", `${violation}: ${given.report.leftOut(network.id)}`)
     }
     const input = violation === undefined ? given : Imported.onlyProblems(given)
     const body = { ...(network.from === undefined ? {} : { from: network.from }), ...network.own }
@@ -184,7 +184,7 @@ const removeOrphans = (networks: ReadonlyMap<string, Network>, { document, repor
     for (const { at: place, from, id, type } of networks.values()) {
       if (from === undefined || !document.networks.has(id) || isBuiltin(id) || isPresent(`${type}:${from}`)) continue
       document.networks.delete(id)
-      report.add(place, "dropped", `${id}: its parent ${from} is left out`)
+      report.add(place, "dropped", `${id}: ${report.leftOut(`its parent ${from}`)}`)
       isDone = false
     }
   }
@@ -208,16 +208,17 @@ export const importNetworks = (value: unknown, used: ReadonlySet<string>, input:
     const id = `${type}:${network}`
     const isOwn = !input.taken.has(`networks.${id}`)
     input.taken.add(`networks.${id}`)
-    if (!isOwn) input.report.add(at(place, "network"), "invalid", `${id} is here twice: this one is left out`)
+    if (!isOwn)
+      input.report.add(at(place, "network"), "invalid", `${id} is here twice: ${input.report.leftOut("this one")}`)
     const isUsed = input.allNetworks || isNeeded(id, used, items)
     if (!isUsed && isOwn) unused++
     if (isUsed && !isNetworkType(type)) {
-      input.report.add(at(place, "type"), "invalid", `${expectedType}: ${id} is left out`)
+      input.report.add(at(place, "type"), "invalid", `${expectedType}: ${input.report.leftOut(id)}`)
     } else if (isUsed && isOwn) networks.set(id, read(place, item, input))
     else if (isUsed) again.push(read(place, item, Imported.onlyProblems(input)))
     // The old service reads all its networks.
     else if (isOwn && isInCircle(id, items)) {
-      input.report.add(at(place, "from"), "invalid", `inherits from itself: ${id} is left out`)
+      input.report.add(at(place, "from"), "invalid", `inherits from itself: ${input.report.leftOut(id)}`)
     }
   }
   if (unused > 0) {
@@ -311,12 +312,16 @@ export const rpcUrls = (
   const urls = values.flatMap((value, index): ReadonlyArray<object> => {
     const here = `${place}.${index}`
     if (typeof value !== "string" && !isMembers(value)) {
-      report.add(here, "invalid", "expected a URL, or an object of url and weight: left out")
+      report.add(here, "invalid", `expected a URL, or an object of url and weight: ${report.leftOut("it")}`)
       return []
     }
     const variable = variableOf(value)
     if (variable !== undefined && !variableName.test(variable)) {
-      report.add(here, "invalid", "expected the name of a variable: letters, digits and underscores; left out")
+      report.add(
+        here,
+        "invalid",
+        `expected the name of a variable, of letters, digits and underscores: ${report.leftOut("it")}`
+      )
       return []
     }
     if (variable !== undefined) {
@@ -329,7 +334,7 @@ export const rpcUrls = (
     const weight = source?.take("weight") ?? 100
     source?.end()
     if (url === undefined) {
-      report.add(here, "invalid", "has no url; the old service ignores such an entry: left out")
+      report.add(here, "invalid", `has no url, and the old service ignores such an entry: ${report.leftOut("it")}`)
       return []
     }
     kept.push(index)
@@ -346,7 +351,7 @@ export const rpcUrls = (
       report.add(
         here,
         "needs",
-        "looks like it contains a key beside a variable: put the key into a variable, too; left out"
+        "expected a URL whose key is a variable, and this one has another key beside a variable: it is left out; put that key into a variable, too, and import again"
       )
       kept.pop()
       return []

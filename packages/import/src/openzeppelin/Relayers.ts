@@ -48,7 +48,7 @@ const outcomeOfSigner = (
     signer === undefined
       ? `no signer with this id: ${signerId}`
       : signer.outcome === "invalid"
-        ? `its signer ${signerId} is left out`
+        ? report.leftOut(`its signer ${signerId}`)
         : "a signer of the type vault_transit has an ed25519 key: it cannot sign for evm"
   report.add(at(place, "signer_id"), "invalid", why)
   return "invalid"
@@ -66,7 +66,7 @@ const outcomeOfNetwork = (
   const networkId = `${type}:${network}`
   if (networks.get(networkId) ?? builtin.some((found) => found.id === networkId)) return "imported"
   if (networks.has(networkId)) {
-    report.add(place, "dropped", `${id}: its network ${network} is left out`)
+    report.add(place, "dropped", `${id}: ${report.leftOut(`its network ${network}`)}`)
     return "dropped"
   }
   report.add(at(place, "network"), "invalid", `no ${type} network of this name: ${network}`)
@@ -80,7 +80,7 @@ const notificationOf = (source: Fields, known: ImportedReferences, { report }: I
   if (isImported === true) return id
   const place = at(source.at, "notification_id")
   if (isImported === undefined) report.add(place, "invalid", `no notification with this id: ${id}`)
-  else report.add(place, "note", `${id} was left out, so the relayer has no notification`)
+  else report.add(place, "note", `${report.leftOut(id)}, and the relayer has no notification then`)
   return undefined
 }
 
@@ -93,7 +93,7 @@ const importOne = (source: Fields, known: ImportedReferences, given: Input) => {
   const isKnownType = type !== undefined && isNetworkType(type)
   if (type === undefined) given.report.add(at(source.at, "network_type"), "invalid", "is required")
   else if (!isKnownType)
-    given.report.add(at(source.at, "network_type"), "invalid", `${expectedType}: ${id} is left out`)
+    given.report.add(at(source.at, "network_type"), "invalid", `${expectedType}: ${given.report.leftOut(id)}`)
   const ofSigner = outcomeOfSigner(id, signerId, type ?? "", source.at, known, given)
   const ofNetwork = !isKnownType ? "invalid" : outcomeOfNetwork(id, type, network, source.at, known, given)
   const isValid = ofSigner === "imported" && ofNetwork === "imported"
@@ -177,7 +177,7 @@ const evm = (source: Fields, { report }: Input): Policies => {
   const receivers = given.filter((receiver, index) => {
     const isAddress = isEvmAddress(receiver) || Imported.variablesIn(receiver).length > 0
     if (!isAddress && receiver !== contractCreation) {
-      const message = "is not an address; the old service does not check entries, so this one never matched: left out"
+      const message = `is not an address; the old service does not check entries, so this one never matched: ${report.leftOut("it")}`
       report.add(`${place}.${index}`, "invalid", message)
     }
     return isAddress

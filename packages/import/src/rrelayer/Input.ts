@@ -55,7 +55,7 @@ const read = (value: unknown, at: string, { report }: Imported.Context): Listed 
   }
   source.end()
   if (chainId === undefined || walletIndex === undefined) {
-    report.add(at, "invalid", "expected chainId and walletIndex: left out")
+    report.add(at, "invalid", `expected chainId and walletIndex: ${report.leftOut("the relayer")}`)
     return undefined
   }
   return listed

@@ -23,7 +23,7 @@ const variable = /\$\{([^}]+)\}/g
 
 const urlOf = (value: unknown, place: string, name: string, index: number, input: Input): object | undefined => {
   if (typeof value !== "string") {
-    input.report.add(place, "invalid", "expected a URL: left out")
+    input.report.add(place, "invalid", `expected a URL: ${input.report.leftOut("it")}`)
     return undefined
   }
   const isVariable = /^\$\{[^}]+\}$/.test(value)
@@ -71,7 +71,12 @@ const importNetwork = (source: Fields, input: Input): Network | undefined => {
   const name = source.required("name")
   const isOwn = name === "" || !input.taken.has(`networks.${name}`)
   input.taken.add(`networks.${name}`)
-  if (!isOwn) input.report.add(at(source.at, "name"), "invalid", `the name ${name} is here twice: this one is left out`)
+  if (!isOwn)
+    input.report.add(
+      at(source.at, "name"),
+      "invalid",
+      `the name ${name} is here twice: ${input.report.leftOut("this one")}`
+    )
   const chainId = integerOf(source, "chain_id", input)
   if (chainId === undefined) {
     if (source.take("chain_id") === undefined) input.report.add(at(source.at, "chain_id"), "invalid", "is required")

@@ -46,7 +46,11 @@ const readPermission = (value: unknown, place: string, relayers: ReadonlyArray<L
   const given = source.list("allowlist").map(String)
   const allowed = given.filter((address, index) => {
     if (isAddress(address)) return true
-    report.add(`${place}.allowlist.${index}`, "invalid", "expected an address: 0x and 40 hex digits; left out")
+    report.add(
+      `${place}.allowlist.${index}`,
+      "invalid",
+      `expected an address, 0x and 40 hex digits: ${report.leftOut("it")}`
+    )
     return false
   })
   if (source.take("allowlist") !== undefined && given.length === 0) {
@@ -159,13 +163,13 @@ const importKeys = (
     source.end()
     const relayer = relayers.find((candidate) => candidate.address === address)
     if (relayer === undefined) {
-      const message = "no relayer of this network has this account: its keys are left out"
+      const message = `no relayer of this network has this account: ${report.leftOut("the entry")}`
       report.add(at(source.at, "relayer"), "invalid", message)
       continue
     }
     const limits = effective.get(relayer.id)
     if (limits === undefined || !document.relayers.has(relayer.id)) {
-      report.add(source.at, "dropped", `${relayer.id} is left out, and its keys with it`)
+      report.add(source.at, "dropped", `${relayer.id} is not imported, so that its keys are not either`)
       continue
     }
     for (const [number, key] of keys.entries()) {

@@ -114,7 +114,7 @@ const importRelayers = (readings: ReadonlyArray<Reading>, notifications: Readonl
   for (const { network, relayers, signerOf } of readings) {
     const imported = relayers.filter((relayer) => {
       const lost = !network.isImported
-        ? `its network ${network.name} is left out`
+        ? input.report.leftOut(`its network ${network.name}`)
         : signerOf?.(relayer) === undefined
           ? `its account ${relayer.address} cannot be imported`
           : undefined
@@ -149,7 +149,11 @@ export const importConfiguration = (source: Fields, list: unknown, context: Impo
   for (const { at: place, id, chainId } of listed) {
     Imported.isOwnId(input, "relayers", id, place)
     if (!networks.some((network) => network.chainId === chainId)) {
-      input.report.add(at(place, "chainId"), "invalid", `no network has the chain id ${chainId}: ${id} is left out`)
+      input.report.add(
+        at(place, "chainId"),
+        "invalid",
+        `no network has the chain id ${chainId}: ${input.report.leftOut(id)}`
+      )
     }
   }
   const notifications = importWebhooks(source.list("webhooks"), networks, input)

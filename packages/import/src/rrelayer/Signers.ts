@@ -170,7 +170,7 @@ const matches = (relayer: Listed, derived: string | undefined, place: string, { 
   const message =
     derived === undefined
       ? "is no valid key"
-      : `the key of index ${relayer.walletIndex} has the account ${derived}, and the list has ${relayer.address}: ${relayer.id} is left out`
+      : `the key of index ${relayer.walletIndex} has the account ${derived}, and the list has ${relayer.address}: ${report.leftOut(relayer.id)}`
   report.add(derived === undefined ? place : at(relayer.at, "address"), "invalid", message)
   return false
 }
@@ -256,7 +256,7 @@ const privateKeys = (values: ReadonlyArray<unknown>, place: string, input: Input
       input.report.add(
         at(relayer.at, "walletIndex"),
         "invalid",
-        `there is no private key ${index + 1}: ${relayer.id} is left out`
+        `there is no private key ${index + 1}: ${input.report.leftOut(relayer.id)}`
       )
       return undefined
     }
