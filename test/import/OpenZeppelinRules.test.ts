@@ -276,6 +276,23 @@ describe("the environment file", () => {
 })
 
 describe("relayers", () => {
+  it("whose receivers are all left out are left out, because an empty list would say something else", () => {
+    const listing = (...whitelist_receivers: ReadonlyArray<string>) => {
+      const outcome = imported({ relayers: [relayer("a", { policies: { whitelist_receivers } })] })
+      return { outcome, policies: Object(outcome.document.relayers.get("a")).policies }
+    }
+    const valid = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
+    assert.deepStrictEqual(listing("nonsense", valid).policies, { whitelist_receivers: [valid] })
+    // The old service allows no receiver by such a list, either.
+    assert.deepStrictEqual(listing().policies, { whitelist_receivers: [] })
+    const { outcome } = listing("nonsense")
+    assert.strictEqual(outcome.document.relayers.size, 0)
+    assert.include(
+      lines(outcome),
+      "relayers.0.policies.whitelist_receivers invalid no entry is left, and an empty list allows no receiver but the relayer's own address: the relayer would be left out with --skip-invalid; correct the list"
+    )
+  })
+
   it("what differs for a solana relayer without policies is noted", () => {
     const outcome = imported({ relayers: [relayer("s", { network_type: "solana", network: "devnet" })] })
     const noted = outcome.entries.filter(({ at }) => at.startsWith("relayers.0.policies.")).map(({ at }) => at)

@@ -141,7 +141,7 @@ describe("permissions", () => {
     assert.include(note, "a, b are in several entries")
   })
 
-  it("an entry of an allow list that is no address is left out, and a list without others allows no receiver", () => {
+  it("an entry of an allow list that is no address is left out, and with it a relayer that has no other receiver", () => {
     const outcome = imported({
       top: raw("ONE"),
       networks: [{ ...sepolia, permissions: [{ relayers: [first], allowlist: ["nonsense"] }, { relayers: [] }] }],
@@ -149,7 +149,16 @@ describe("permissions", () => {
     })
     assert.include(places(outcome), "networks.0.permissions.0.allowlist.0 invalid")
     assert.include(places(outcome), "networks.0.permissions.1.relayers note")
-    assert.deepInclude(policiesOf(outcome, "a"), { whitelist_receivers: [] })
+    assert.include(
+      lines(outcome),
+      "relayers.0 dropped a: no entry is left, and an empty list allows no receiver but the relayer's own address; correct the allow lists in networks.0.permissions"
+    )
+    assert.strictEqual(outcome.document.relayers.size, 0)
+    // Of two lists that have a receiver in common only by the entry that is left out, nothing is left, either.
+    assert.strictEqual(withLists([address], [first, "nonsense"]).document.relayers.size, 0)
+    assert.deepPropertyVal(policiesOf(withLists([address], [address, "nonsense"]), "a"), "whitelist_receivers", [
+      address
+    ])
   })
 
   it("keys of a relayer that is left out are left out with it", () => {

@@ -131,6 +131,12 @@ export const isOwnId = ({ report, taken }: Context, kind: Kind, id: string, at: 
   return false
 }
 
+/**
+ * Why a list of receivers without an entry is not written after entries were left out: it is not the list of the old service, and a list
+ * that is absent would allow every receiver.
+ */
+export const noReceivers = "no entry is left, and an empty list allows no receiver but the relayer's own address"
+
 const isSigningKey = Schema.is(Schema.toType(SigningKey))
 
 /** Reports a signing key that the service would refuse. A value that is not known here is checked by the plan. */

@@ -182,6 +182,10 @@ const evm = (source: Fields, { report }: Input): Policies => {
     }
     return isAddress
   })
+  if (receivers.length === 0 && given.length > 0) {
+    report.refuse(place, `${Imported.noReceivers}: ${report.leftOut("the relayer")}; correct the list`)
+    return policies
+  }
   if (!receivers.some((receiver) => String(receiver).toLowerCase() === zeroAddress)) {
     report.add(place, "note", "the old service also allows the zero address; here it is refused unless it is listed")
   }

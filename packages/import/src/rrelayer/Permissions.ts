@@ -10,6 +10,8 @@ interface Permission {
   readonly at: string
   readonly relayers: ReadonlyArray<Listed>
   readonly allowlist: ReadonlyArray<string> | undefined
+  /** Whether an entry of the allow list is left out. */
+  readonly isShortened: boolean
   readonly noNative: boolean
   readonly noTransactions: boolean
   readonly noSigning: boolean
@@ -19,6 +21,8 @@ interface Permission {
 interface Effective {
   /** Receivers that all allow lists contain. Undefined: there is no list. */
   readonly receivers: ReadonlyArray<string> | undefined
+  /** Whether there are no receivers because entries of allow lists are left out. */
+  readonly isEmptied: boolean
   readonly noNative: boolean
   readonly noTransactions: boolean
   readonly noSigning: boolean
@@ -61,6 +65,7 @@ const readPermission = (value: unknown, place: string, relayers: ReadonlyArray<L
     relayers: addressesOf(source.take("relayers"), at(place, "relayers"), relayers, input),
     // A list of which every entry is left out allows no receiver.
     allowlist: given.length === 0 ? undefined : allowed,
+    isShortened: allowed.length < given.length,
     noNative: is("disable_native_transfer"),
     noTransactions: is("disable_transactions"),
     noSigning: false
@@ -125,8 +130,10 @@ const noteIntersections = (
 const effectiveOf = (relayer: Listed, permissions: ReadonlyArray<Permission>): Effective => {
   const own = permissions.filter(({ relayers }) => relayers.includes(relayer))
   const lists = listsOf(relayer, permissions)
+  const receivers = lists.length === 0 ? undefined : intersection(lists)
   return {
-    receivers: lists.length === 0 ? undefined : intersection(lists),
+    receivers,
+    isEmptied: receivers?.length === 0 && own.some(({ isShortened }) => isShortened),
     noNative: own.some(({ noNative }) => noNative),
     noTransactions: own.some(({ noTransactions }) => noTransactions),
     noSigning: own.some(({ noSigning }) => noSigning)
@@ -201,6 +208,8 @@ const importKeys = (
 interface Permissions {
   /** The allow lists of relayers by their ids. */
   readonly receivers: ReadonlyMap<string, ReadonlyArray<string>>
+  /** Ids of relayers that no receiver is left for. */
+  readonly emptied: ReadonlySet<string>
   /** Imports the API keys of the relayers that are in the document. */
   readonly importKeys: () => void
 }
@@ -222,6 +231,7 @@ export const importPermissions = (
     receivers: new Map(
       [...effective].flatMap(([id, { receivers }]) => (receivers === undefined ? [] : [[id, receivers] as const]))
     ),
+    emptied: new Set([...effective].flatMap(([id, { isEmptied }]) => (isEmptied ? [id] : []))),
     importKeys: () => importKeys(network.source.list("api_keys"), network.at, listed, effective, input)
   }
 }

@@ -121,10 +121,15 @@ const importRelayers = (readings: ReadonlyArray<Reading>, notifications: Readonl
       if (lost !== undefined) input.report.add(relayer.at, "dropped", `${relayer.id}: ${lost}`)
       return lost === undefined
     })
-    const { importKeys, receivers } = importPermissions(network, relayers, imported, input)
+    const { emptied, importKeys, receivers } = importPermissions(network, relayers, imported, input)
     for (const relayer of imported) {
       const signerId = signerOf?.(relayer)
       if (signerId === undefined) continue
+      if (emptied.has(relayer.id)) {
+        const message = `${relayer.id}: ${Imported.noReceivers}; correct the allow lists in ${at(network.at, "permissions")}`
+        input.report.add(relayer.at, "dropped", message)
+        continue
+      }
       const extras = { receivers: receivers.get(relayer.id), notification: notifications.get(network.name) }
       importRelayer(relayer, network, signerId, extras, input)
     }
