@@ -112,17 +112,30 @@ describe("files of a service that runs in a container", () => {
       ]
     })
     assert.hasAllKeys(outcome.document.notifications, ["ops", "inside", "plain"])
+    const inside = "expected a public host, or one that OUTBOUND_ALLOW of the service names:"
     assert.deepStrictEqual(
       lines(outcome).filter((line) => line.includes("OUTBOUND_ALLOW")),
       [
-        "notifications.0.url needs its host is not public: start the service with OUTBOUND_ALLOW=relay-api",
-        "notifications.1.url needs its host is not public: start the service with OUTBOUND_ALLOW=relay-api",
-        "notifications.2.url needs is called by http: start the service with OUTBOUND_ALLOW=hooks.example, or use https",
-        "networks.0.rpc_urls.0 needs its host is not public: start the service with OUTBOUND_ALLOW=hardhat-node",
-        "relayers.0.custom_rpc_urls.0 needs its host is not public: start the service with OUTBOUND_ALLOW=hardhat-node",
-        "relayers.0.custom_rpc_urls.1 needs its host is not public: start the service with OUTBOUND_ALLOW=10.1.2.3"
+        `notifications.0.url needs ${inside} relay-api is not public`,
+        `notifications.1.url needs ${inside} relay-api is not public`,
+        "notifications.2.url needs expected https, or a host that OUTBOUND_ALLOW of the service names: the service would call hooks.example by http",
+        `networks.0.rpc_urls.0 needs ${inside} hardhat-node is not public`,
+        `relayers.0.custom_rpc_urls.0 needs ${inside} hardhat-node is not public`,
+        `relayers.0.custom_rpc_urls.1 needs ${inside} 10.1.2.3 is not public`
       ]
     )
+    assert.deepStrictEqual(outcome.hosts, ["hardhat-node", "10.1.2.3", "relay-api", "hooks.example"])
+  })
+
+  it("are in one list for OUTBOUND_ALLOW, without those of what is left out", () => {
+    const key = "0123456789abcdef0123456789abcdef"
+    const outcome = imported({
+      relayers: [relayer("a", { signer_id: "none", custom_rpc_urls: ["http://10.9.9.9"] })],
+      networks: [network("mine", { from: "sepolia", rpc_urls: [`http://node:8545/${key}`, "http://${HOST}:8545"] })],
+      notifications: [notification("bad", { url: "http://lost:8080", signing_key: { type: "plain", value: "short" } })]
+    })
+    assert.strictEqual(outcome.moved.size, 1)
+    assert.deepStrictEqual(outcome.hosts, ["node"])
   })
 })
 

@@ -228,7 +228,9 @@ describe("networks and webhooks", () => {
     })
     assert.deepStrictEqual(
       lines(outcome).filter((line) => line.includes("provider_urls")),
-      ["networks.0.provider_urls.1 needs http://node:8545 is not public: start the service with OUTBOUND_ALLOW=node"]
+      [
+        "networks.0.provider_urls.1 needs expected a public host, or one that OUTBOUND_ALLOW of the service names: node is not public"
+      ]
     )
   })
 

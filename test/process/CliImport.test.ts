@@ -102,6 +102,22 @@ describe("import", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect(
+    "hosts that are not public are printed as one setting",
+    () =>
+      Effect.gen(function* () {
+        const { home, write, run } = yield* prepared
+        const notifications = ["http://relay-api:8080/a", "http://hooks.example/b", "https://relay-api/c"].map(
+          (url, index) => ({ id: `hook-${index}`, type: "webhook", url })
+        )
+        const networks = [{ ...config.networks[0], rpc_urls: ["http://10.1.2.3:8545"] }]
+        yield* write("config.json", { ...config, networks, notifications })
+        const ended = yield* run("openzeppelin", "config.json")
+        assert.strictEqual(ended.code, 0, ended.stderr)
+        assert.include(ended.stdout, "\nstart the service with OUTBOUND_ALLOW=10.1.2.3,relay-api,hooks.example\nnext: ")
+      }).pipe(Effect.scoped)
+  )
+
   it.effect("invalid input ends with 2 and writes nothing, unless it is left out", () =>
     Effect.gen(function* () {
       const { home, write, run } = yield* prepared

@@ -22,6 +22,8 @@ export interface Outcome {
   readonly needed: ReadonlySet<string>
   /** Files that the document reads, relative to its own. */
   readonly files: ReadonlyArray<string>
+  /** Hosts that OUTBOUND_ALLOW of the service has to name. */
+  readonly hosts: ReadonlyArray<string>
   readonly entries: ReadonlyArray<Entry>
 }
 
@@ -76,6 +78,7 @@ const outcomeOf = (
     moved,
     needed,
     files: Imported.referencedFiles(written),
+    hosts: Imported.hostsToAllow(document, secrets.moved),
     entries: report.entries
   }
 }

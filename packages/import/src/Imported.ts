@@ -5,6 +5,7 @@ import { decodeObject, isMembers } from "../../../src/domain/configuration/Docum
 import type { Kind } from "../../../src/domain/configuration/Document.ts"
 import { variableName } from "../../../src/domain/configuration/Reference.ts"
 import type { Remark } from "../../../src/cli/configuration/Export.ts"
+import { hostToAllow } from "./Source.ts"
 import type { Report } from "./Source.ts"
 
 export interface Document {
@@ -92,6 +93,33 @@ export const referencedFiles = (value: unknown): ReadonlyArray<string> => {
   if (!isMembers(value)) return []
   const { file, ...others } = value
   return [...(typeof file === "string" ? [file] : []), ...Object.values(others).flatMap(referencedFiles)]
+}
+
+/** Fields whose URLs the service calls. */
+const calledFields: ReadonlySet<string> = new Set(["url", "horizon_url", "address"])
+
+const calledUrls = (value: unknown, moved: ReadonlyMap<string, string>): ReadonlyArray<string> => {
+  if (Array.isArray(value)) return value.flatMap((item) => calledUrls(item, moved))
+  if (!isMembers(value)) return []
+  return Object.entries(value).flatMap(([name, child]) => {
+    if (!calledFields.has(name)) return calledUrls(child, moved)
+    const url = isMembers(child) ? moved.get(String(child["env"])) : child
+    return typeof url === "string" ? [url] : []
+  })
+}
+
+/** Hosts of the document that OUTBOUND_ALLOW has to name. `moved`: values by the names of their variables. */
+export const hostsToAllow = (
+  { networks, notifications, relayers, signers }: Document,
+  moved: ReadonlyMap<string, string>
+): ReadonlyArray<string> => {
+  const hosts = (section: ReadonlyMap<string, object>, httpsOnly: boolean) =>
+    calledUrls([...section.values()], moved).map((url) => hostToAllow(url, httpsOnly))
+  const all = [
+    ...[networks, relayers, signers].flatMap((section) => hosts(section, false)),
+    ...hosts(notifications, true)
+  ]
+  return [...new Set(all.filter((host) => host !== undefined))]
 }
 
 export interface Context {

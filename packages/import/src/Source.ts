@@ -145,14 +145,17 @@ const isPrivate = (host: string): boolean => {
   return localName.test(host) || (name !== undefined && classifyHostName(name) !== undefined)
 }
 
-/** What the operator has to do so that the service calls a URL. `httpsOnly`: also for http to a public host. Undefined: nothing. */
+/** The host that OUTBOUND_ALLOW has to name so that the service calls the URL. `httpsOnly`: also for http to a public host. Undefined: none. */
+export const hostToAllow = (url: string, httpsOnly = false): string | undefined =>
+  privateHostOf(url) ?? (httpsOnly && /^http:/iu.test(url) ? hostOf(url) : undefined)
+
+/** What is expected of a URL that the service does not call by itself. Undefined: it calls it. */
 export const needOf = (url: string, httpsOnly = false): string | undefined => {
-  const host = privateHostOf(url)
-  if (host !== undefined) return `its host is not public: start the service with OUTBOUND_ALLOW=${host}`
-  const plain = httpsOnly && /^http:/iu.test(url) ? hostOf(url) : undefined
-  return plain === undefined
-    ? undefined
-    : `is called by http: start the service with OUTBOUND_ALLOW=${plain}, or use https`
+  const host = hostToAllow(url, httpsOnly)
+  if (host === undefined) return undefined
+  return privateHostOf(url) === undefined
+    ? `expected https, or a host that OUTBOUND_ALLOW of the service names: the service would call ${host} by http`
+    : `expected a public host, or one that OUTBOUND_ALLOW of the service names: ${host} is not public`
 }
 
 /** Stands for a variable, which has no characters that a host may not have. */

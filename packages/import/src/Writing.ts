@@ -84,7 +84,7 @@ export const finish = Effect.fnUntraced(function* (
   envFile?: string
 ) {
   if (Result.isFailure(result)) return yield* CommandFailed.usage(result.failure)
-  const { entries, moved, needed, yaml } = result.success
+  const { entries, hosts, moved, needed, yaml } = result.success
   const rows = entries.map(({ at, code, message }) => [code, at, message])
   if (rows.length > 0) yield* Console.error(tableLines(rows).join("\n"))
   const invalid = entries.filter(({ code }) => code === "invalid").length
@@ -109,6 +109,7 @@ export const finish = Effect.fnUntraced(function* (
   }
   if (needed.size > 0)
     yield* Console.log(`${fromHere(given.out)} reads the variables ${[...needed].toSorted().join(", ")}`)
+  if (hosts.length > 0) yield* Console.log(`start the service with OUTBOUND_ALLOW=${hosts.join(",")}`)
   yield* Console.log(`next: ${planCommand(given.out, moved.size > 0 ? secrets : undefined, result.success, envFile)}`)
   const lost = entries.filter(({ code }) => code === "dropped" || code === "needs").length
   if (given.strict && lost > 0) {

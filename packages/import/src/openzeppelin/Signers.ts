@@ -4,7 +4,7 @@ import * as path from "node:path"
 import { isMembers } from "../../../../src/domain/configuration/Document.ts"
 import { variableName } from "../../../../src/domain/configuration/Reference.ts"
 import * as Imported from "../Imported.ts"
-import { fields, path as at, picked, privateHostOf } from "../Source.ts"
+import { fields, path as at, picked, needOf } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import { pathHere } from "./Input.ts"
 import type { Input } from "./Input.ts"
@@ -133,11 +133,8 @@ const turnkey = (source: Fields, id: string, input: Input): Config => ({
 
 const vault = (source: Fields, id: string, input: Input): Config => {
   const address = source.text("address") ?? ""
-  const host = privateHostOf(address)
-  if (host !== undefined || address.startsWith("http:")) {
-    const message = `${host ?? URL.parse(address)?.hostname ?? "the host"} is not public, or is called by http: start the service with OUTBOUND_ALLOW`
-    input.report.add(at(source.at, "address"), "needs", message)
-  }
+  const need = needOf(address)
+  if (need !== undefined) input.report.add(at(source.at, "address"), "needs", need)
   return {
     address,
     ...picked(source, ["namespace", "key_name", "mount_point", "pubkey"]),

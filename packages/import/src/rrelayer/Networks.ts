@@ -2,7 +2,7 @@
 import { builtin } from "../../../../src/server/networks/builtin.ts"
 import { looksLikeKey } from "../../../../src/domain/configuration/Reference.ts"
 import * as Imported from "../Imported.ts"
-import { fields, needOf, path as at, privateHostOf } from "../Source.ts"
+import { fields, needOf, path as at } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import type { Input } from "./Input.ts"
 import { knownValue, referenceOf, wholeVariable } from "./Signers.ts"
@@ -36,10 +36,8 @@ const urlOf = (value: unknown, place: string, name: string, index: number, input
     return { url, weight: 100 }
   }
   for (const [, found = ""] of value.matchAll(variable)) input.secrets.need(found)
-  const host = privateHostOf(value)
-  if (host !== undefined) {
-    input.report.add(place, "needs", `${value} is not public: start the service with OUTBOUND_ALLOW=${host}`)
-  }
+  const need = needOf(value)
+  if (need !== undefined) input.report.add(place, "needs", need)
   return { url: value, weight: 100 }
 }
 
