@@ -103,7 +103,7 @@ describe("import", () => {
   )
 
   it.effect(
-    "hosts that are not public are printed as one setting",
+    "hosts that are not public are printed as one setting, and an import that leaves nothing writes no file",
     () =>
       Effect.gen(function* () {
         const { home, write, run } = yield* prepared
@@ -115,6 +115,16 @@ describe("import", () => {
         const ended = yield* run("openzeppelin", "config.json")
         assert.strictEqual(ended.code, 0, ended.stderr)
         assert.include(ended.stdout, "\nstart the service with OUTBOUND_ALLOW=10.1.2.3,relay-api,hooks.example\nnext: ")
+        yield* write("empty.json", {
+          ...config,
+          relayers: [],
+          networks: [],
+          signers: [{ ...config.signers[0], id: "" }]
+        })
+        const left = yield* run("openzeppelin", "empty.json", "--skip-invalid", "--out", "empty.yaml")
+        assert.strictEqual(left.code, 1)
+        assert.match(left.stderr, /nothing is left to import without what is invalid \(1\): no file was written/)
+        assert.notInclude(yield* Effect.promise(() => fs.readdir(home)), "empty.yaml")
       }).pipe(Effect.scoped)
   )
 

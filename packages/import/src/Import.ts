@@ -15,6 +15,8 @@ import type { Entry } from "./Source.ts"
 
 export interface Outcome {
   readonly document: Imported.Document
+  /** Whether the document has no object. */
+  readonly isEmpty: boolean
   readonly yaml: string
   /** Values that were moved out of the input, by the names of their variables. */
   readonly moved: ReadonlyMap<string, string>
@@ -74,6 +76,7 @@ const outcomeOf = (
   for (const [name] of used) if (!moved.has(name)) report.add(name, "needs", unwritable)
   return {
     document,
+    isEmpty: Imported.isEmpty(document),
     yaml: yaml(written, remarks, { head, schema }),
     moved,
     needed,

@@ -39,6 +39,10 @@ export const toPlain = ({ version, name, ...sections }: Document): Record<string
   )
 })
 
+/** Whether the document has no object. */
+export const isEmpty = ({ api_keys, networks, notifications, relayers, signers }: Document): boolean =>
+  [api_keys, networks, notifications, relayers, signers].every(({ size }) => size === 0)
+
 /** An id of the letters, digits, dashes and underscores of a text. */
 export const idOf = (text: string, otherwise: string): string => {
   const id = text

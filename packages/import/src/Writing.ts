@@ -84,7 +84,7 @@ export const finish = Effect.fnUntraced(function* (
   envFile?: string
 ) {
   if (Result.isFailure(result)) return yield* CommandFailed.usage(result.failure)
-  const { entries, hosts, moved, needed, yaml } = result.success
+  const { entries, hosts, isEmpty, moved, needed, yaml } = result.success
   const rows = entries.map(({ at, code, message }) => [code, at, message])
   if (rows.length > 0) yield* Console.error(tableLines(rows).join("\n"))
   const invalid = entries.filter(({ code }) => code === "invalid").length
@@ -92,6 +92,10 @@ export const finish = Effect.fnUntraced(function* (
     return yield* CommandFailed.usage(
       `${invalid} invalid: nothing was written; correct them, or leave them out with --skip-invalid`
     )
+  }
+  if (invalid > 0 && isEmpty) {
+    const message = `nothing is left to import without what is invalid (${invalid}): no file was written`
+    return yield* new CommandFailed({ message, exitCode: exitCodes.refused })
   }
   const secrets = secretsName(given.out)
   yield* checkFree(moved.size === 0 ? [given.out] : [given.out, secrets], given.force)
