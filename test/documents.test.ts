@@ -79,6 +79,15 @@ describe("the documents", () => {
     assert.include(upgrade, `## Databases from before schema ${baseline}`)
   })
 
+  it("use the word mark of the schema for the number in the database only, and name no release that does not exist", () => {
+    const upgrade = wordsOf("docs/upgrade.md")
+    assert.notMatch(upgrade, /change of the schema has a mark|knows the mark/)
+    assert.include(upgrade, "The database has a _mark_: the number of the oldest schema whose versions may work on it.")
+    // The version from which on a promise holds, and that of an example.
+    const named = new Set(upgrade.match(/\b\d+\.\d+\.\d+\b/g))
+    assert.deepStrictEqual([...named], ["1.0.0", "1.2.3"])
+  })
+
   it("say how to back up a version that has no command for it", () => {
     assert.match(
       wordsOf("docs/upgrade.md"),
