@@ -11,6 +11,35 @@ const documents = ["README.md", "SECURITY.md", "CONTRIBUTING.md", ...fs.readdirS
   .filter((name) => name.endsWith(".md"))
   .map((name) => (fs.existsSync(path.join(root, name)) ? name : `docs/${name}`))
 
+/** Documents in folders of docs, such as decisions. */
+const folderDocuments = fs
+  .readdirSync(path.join(root, "docs"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".md") && name.includes(path.sep))
+  .map((name) => `docs/${name}`)
+
+const withoutCode = (text: string) => text.replaceAll(/^ *```[^]*?^ *```/gm, "").replaceAll(/`[^`\n]*`/g, "`")
+
+/** Links to other files and chapters. Those to the web are not followed. */
+const linksOf = (file: string): ReadonlyArray<string> =>
+  [...withoutCode(read(file)).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link = ""]) => link)
+    .filter((link) => !/^[a-z]+:/.test(link))
+
+/** The names of the chapters of a document, as GitHub makes them. */
+const chaptersOf = (file: string): ReadonlySet<string> =>
+  new Set(
+    [
+      ...read(file)
+        .replaceAll(/^ *```[^]*?^ *```/gm, "")
+        .matchAll(/^#+ (.+)$/gm)
+    ].map(([, title = ""]) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-")
+    )
+  )
+
 /** Sentences may be broken at any space. */
 const wordsOf = (file: string) => read(file).replaceAll(/\s+/g, " ")
 
@@ -86,6 +115,24 @@ describe("the documents", () => {
     // The version from which on a promise holds, and that of an example.
     const named = new Set(upgrade.match(/\b\d+\.\d+\.\d+\b/g))
     assert.deepStrictEqual([...named], ["1.0.0", "1.2.3"])
+  })
+
+  it("link to files and chapters that exist", () => {
+    const all = [...documents, ...folderDocuments]
+    const broken = all.flatMap((file) =>
+      linksOf(file)
+        .filter((link) => {
+          const [name = "", chapter] = link.split("#")
+          const target = name === "" ? file : path.join(path.dirname(file), name)
+          if (!fs.existsSync(path.join(root, target))) return true
+          return chapter !== undefined && target.endsWith(".md") && !chaptersOf(target).has(chapter)
+        })
+        .map((link) => `${file}: ${link}`)
+    )
+    assert.deepStrictEqual(broken, [])
+    for (const file of ["docs/moving.md", "docs/configuration-as-code.md", "docs/upgrade.md"]) {
+      assert.isNotEmpty(linksOf(file), file)
+    }
   })
 
   it("say how to back up a version that has no command for it", () => {
