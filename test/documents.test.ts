@@ -117,6 +117,14 @@ describe("the documents", () => {
     assert.deepStrictEqual([...named], ["1.0.0", "1.2.3"])
   })
 
+  it("have the five words for what providers say in the glossary, in their order", () => {
+    const glossary = read("docs/glossary.md")
+    for (const word of ["answer", "view", "verdict", "decision", "command"]) {
+      assert.match(glossary, new RegExp(`^\\| ${word} +\\| `, "m"))
+    }
+    assert.match(wordsOf("docs/glossary.md"), /_answer_.* _view_.* _verdict_.* _decision_.* _command_/)
+  })
+
   it("link to files and chapters that exist", () => {
     const all = [...documents, ...folderDocuments]
     const broken = all.flatMap((file) =>
