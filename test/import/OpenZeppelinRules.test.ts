@@ -90,14 +90,21 @@ describe("files of a service that runs in a container", () => {
     const outcome = imported({ ...container, networks: "/app/config/networks" }, undefined, { folder })
     assert.deepStrictEqual(problems(outcome), [])
     assert.includeMembers(lines(outcome), [
-      "networks note /app/config/networks does not exist here: config/networks is read",
-      "signers.0.config.path note /app/config/keys/hot.json does not exist here: config/keys/hot.json is read"
+      "networks note the path /app/config/networks is that of the container: the networks are read from config/networks",
+      "signers.0.config.path note the path /app/config/keys/hot.json is that of the container: the keystore is read from config/keys/hot.json"
     ])
     assert.include(outcome.yaml, "file: config/keys/hot.json")
     const networksFolder = path.join(folder, "config/networks")
     const named = imported({ ...container, networks: "./elsewhere" }, undefined, { folder, networksFolder })
     assert.deepStrictEqual(problems(named), [])
     assert.include(named.yaml, "evm:mine")
+  })
+
+  it("say where a keystore that is missing has to be", () => {
+    assert.include(
+      lines(imported({})),
+      "signers.0.config.path needs there is no keystore at hot.json; a relative path starts at the folder of this command: copy the keystore there from the machine of the old service before you plan the written file"
+    )
   })
 
   it("name the hosts inside of a network of containers that the service has to be allowed to call", () => {
@@ -289,6 +296,27 @@ describe("the environment file", () => {
 })
 
 describe("relayers", () => {
+  it("that cannot be imported as they are have a line that says what to do", () => {
+    const cdp = { id: "cdp", type: "cdp", config: { api_key_id: "i", account_address: "0x" } }
+    const stellar = { network_type: "stellar", network: "testnet" }
+    const outcome = imported({
+      signers: [signer("hot"), cdp],
+      relayers: [
+        relayer("a", { signer_id: "cdp" }),
+        relayer("b", { policies: { private_transactions: true } }),
+        relayer("c", { ...stellar, policies: { timeout_seconds: 5, concurrent_transactions: true } }),
+        relayer("d", { ...stellar, policies: { timeout_seconds: 500 } })
+      ]
+    })
+    assert.includeMembers(lines(outcome), [
+      "relayers.0 dropped a is not imported, because its signer cdp cannot be: create another signer, and the relayer with it",
+      "relayers.1.policies.private_transactions needs while it is true, the service refuses every send of the relayer (409), because it does not send privately yet; the old service sends publicly: remove the field to do the same",
+      "relayers.2.policies.timeout_seconds note the service uses 15 seconds, because it allows 15 to 300",
+      "relayers.2.policies.concurrent_transactions note the service sends one transaction of the relayer at a time until it has channels: set channels.count to send several at once",
+      "relayers.3.policies.timeout_seconds note the service uses 300 seconds, because it allows 15 to 300"
+    ])
+  })
+
   it("whose receivers are all left out are left out, because an empty list would say something else", () => {
     const listing = (...whitelist_receivers: ReadonlyArray<string>) => {
       const outcome = imported({ relayers: [relayer("a", { policies: { whitelist_receivers } })] })

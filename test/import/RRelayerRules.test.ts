@@ -68,7 +68,7 @@ describe("signers", () => {
     assert.deepStrictEqual(outcome.files, ["mnemonic.txt", "mnemonic-2.txt"])
     assert.include(
       lines(outcome),
-      "signing_provider.aws_secret_manager needs read the secret one, field k, into mnemonic.txt"
+      "signing_provider.aws_secret_manager needs write the field k of the secret one, which is the mnemonic, into the file mnemonic.txt beside the written file, before you plan it"
     )
   })
 
@@ -115,6 +115,10 @@ describe("signers", () => {
     })
     assert.includeMembers(places(outcome), ["relayers.0 dropped", "networks.0.api_keys.0 dropped"])
     assert.notInclude(places(outcome).join(), "invalid")
+    assert.include(
+      lines(outcome),
+      `relayers.0 dropped a: the key of its account ${first} cannot be imported: another line says why; create a signer, and the relayer with it`
+    )
   })
 })
 

@@ -59,7 +59,11 @@ const ofFolder = (
     const remedy = "run the command in the working directory of the old service, or name the folder with --networks"
     input.report.add("networks", "invalid", `${missing}: ${remedy}`)
   } else if (folder !== given) {
-    input.report.add("networks", "note", `${given} does not exist here: ${folder} is read`)
+    input.report.add(
+      "networks",
+      "note",
+      `the path ${given} is that of the container: the networks are read from ${folder}`
+    )
   }
   return names.toSorted().flatMap((name) => {
     const file = path.join(folder, name)

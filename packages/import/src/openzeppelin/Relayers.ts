@@ -39,7 +39,8 @@ const outcomeOfSigner = (
   if (signerId === undefined) return "invalid"
   const signer = known.signers.get(signerId)
   if (signer?.outcome === "dropped") {
-    report.add(place, "dropped", `${id}: its signer ${signerId} cannot be imported`)
+    const message = `${id} is not imported, because its signer ${signerId} cannot be: create another signer, and the relayer with it`
+    report.add(place, "dropped", message)
     return "dropped"
   }
   const isWrongCurve = signer?.type === "vault_transit" && type === "evm"
@@ -168,7 +169,7 @@ const evm = (source: Fields, { report }: Input): Policies => {
   const policies = picked(source, evmFields)
   if (policies["private_transactions"] === true) {
     const message =
-      "the old service sends these transactions publicly; here this relayer refuses every send (409, not supported yet): remove the field, or wait"
+      "while it is true, the service refuses every send of the relayer (409), because it does not send privately yet; the old service sends publicly: remove the field to do the same"
     report.add(at(source.at, "private_transactions"), "needs", message)
   }
   const given = source.take("whitelist_receivers")
@@ -187,7 +188,11 @@ const evm = (source: Fields, { report }: Input): Policies => {
     return policies
   }
   if (!receivers.some((receiver) => String(receiver).toLowerCase() === zeroAddress)) {
-    report.add(place, "note", "the old service also allows the zero address; here it is refused unless it is listed")
+    report.add(
+      place,
+      "note",
+      "the old service allows the zero address beside the list; the service does not: add the address if transactions go there"
+    )
   }
   return { ...policies, whitelist_receivers: receivers }
 }
@@ -231,14 +236,19 @@ const solana = (source: Fields, input: Input): Policies => {
     policies["allowed_tokens"] = tokens(source, ["mint", "decimals", "symbol", "max_allowed_fee"], input)
   } else if (policies["fee_payment_strategy"] !== "relayer") {
     const message =
-      "if it is absent, no token is allowed here: a relayer whose users pay the fees sends nothing without it"
+      "is absent, so that the service accepts no token as a fee: list the tokens if users pay the fees of this relayer, or it sends nothing"
     report.add(at(source.at, "allowed_tokens"), "note", message)
   }
   if (policies["max_allowed_fee_lamports"] === undefined) {
-    report.add(at(source.at, "max_allowed_fee_lamports"), "note", "is 1000000 lamports here if it is absent")
+    report.add(
+      at(source.at, "max_allowed_fee_lamports"),
+      "note",
+      "is absent, so that a transaction may cost at most 1000000 lamports, the default of the service; the old service has no limit: set it if transactions cost more"
+    )
   }
   if (policies["allowed_programs"] !== undefined) {
-    const message = "only restricts here; prebuilt messages never list the relayer itself"
+    const message =
+      "only restricts which programs a transaction calls, and lets no program spend from the relayer: a message that its caller has built must not list the relayer in an instruction"
     report.add(at(source.at, "allowed_programs"), "note", message)
   }
   const swap = source.object("swap_config")
@@ -280,15 +290,29 @@ const stellar = (source: Fields, input: Input): Policies => {
   const { report } = input
   const note = (name: string, message: string) => report.add(at(source.at, name), "note", message)
   if (policies["concurrent_transactions"] === true) {
-    note("concurrent_transactions", "transactions are sent one by one here until channels are set")
+    note(
+      "concurrent_transactions",
+      "the service sends one transaction of the relayer at a time until it has channels: set channels.count to send several at once"
+    )
   }
   const timeout = policies["timeout_seconds"]
   if (typeof timeout === "number" && (timeout < timeouts.minimum || timeout > timeouts.maximum)) {
-    note("timeout_seconds", `counts as the nearest of ${timeouts.minimum} and ${timeouts.maximum} here`)
+    const used = timeout < timeouts.minimum ? timeouts.minimum : timeouts.maximum
+    note(
+      "timeout_seconds",
+      `the service uses ${used} seconds, because it allows ${timeouts.minimum} to ${timeouts.maximum}`
+    )
   }
-  if (policies["max_fee"] !== undefined) note("max_fee", "limits every transaction here, in every mode")
+  if (policies["max_fee"] !== undefined)
+    note(
+      "max_fee",
+      "the service applies it to every transaction of the relayer; the old service applies it only if users pay the fees"
+    )
   if (policies["min_balance"] !== undefined)
-    note("min_balance", "disables the relayer here; the old service ignores it")
+    note(
+      "min_balance",
+      "the service disables the relayer while its balance is lower; the old service ignores the field"
+    )
   if (source.take("allowed_tokens") !== undefined) {
     policies["allowed_tokens"] = tokens(source, ["asset", "max_allowed_fee"], input)
   }

@@ -81,15 +81,21 @@ const local = (source: Fields, id: string, input: Input): Config => {
   else {
     const here = pathHere(input.folder, given)
     const resolved = path.resolve(input.folder, here)
-    if (here !== given) input.report.add(at(source.at, "path"), "note", `${given} does not exist here: ${here} is read`)
+    if (here !== given)
+      input.report.add(
+        at(source.at, "path"),
+        "note",
+        `the path ${given} is that of the container: the keystore is read from ${here}`
+      )
     if (!path.isAbsolute(here)) file = path.relative(path.resolve(input.outFolder ?? input.folder), resolved)
     if (!fs.existsSync(resolved)) {
-      input.report.add(at(source.at, "path"), "needs", `${given} does not exist; the plan needs it`)
+      const message = `there is no keystore at ${given}; a relative path starts at the folder of this command: copy the keystore there from the machine of the old service before you plan the written file`
+      input.report.add(at(source.at, "path"), "needs", message)
     }
     const other = input.keystores.get(resolved)
     if (other === undefined) input.keystores.set(resolved, id)
     else {
-      const message = `has the same keystore as ${other}: both are one account with one sequence of nonces`
+      const message = `has the same keystore as ${other}: relayers of both send from one account and share its nonces`
       input.report.add(source.at.replace(/\.config$/, ""), "note", message)
     }
   }

@@ -71,11 +71,13 @@ const readPermission = (value: unknown, place: string, relayers: ReadonlyArray<L
     noSigning: false
   }
   if (permission.noNative) {
-    const message = "is max_value 0 of its API keys; an administrator is not limited by it"
+    const message =
+      "the API keys of its relayers get max_value 0, which allows no native value; the key of the administrator is not limited"
     report.add(at(place, "disable_native_transfer"), "note", message)
   }
   if (permission.noTransactions) {
-    const message = "its API keys have no transactions:write; an administrator is not limited by it"
+    const message =
+      "the API keys of its relayers do not get the scope transactions:write, so that they send nothing; the key of the administrator is not limited"
     report.add(at(place, "disable_transactions"), "note", message)
   }
   let noSigning = false
@@ -83,7 +85,7 @@ const readPermission = (value: unknown, place: string, relayers: ReadonlyArray<L
     if (!is(name)) continue
     noSigning = true
     const message =
-      "one scope, transactions:sign, covers text and typed data: its API keys do not get it, so they sign neither"
+      "the API keys of its relayers do not get the scope transactions:sign, so that they sign neither text nor typed data: there is one scope for both"
     report.add(at(place, name), "note", message)
   }
   if (source.take("api_keys") !== undefined) {
@@ -200,7 +202,7 @@ const importKeys = (
     report.add(at(place, "api_keys"), "note", message)
   }
   if (withoutSignatures.length > 0) {
-    const message = `the old service limits typed data to the allow list; transactions:sign does not: no imported key gets it; add it where that is acceptable (${withoutSignatures.join(", ")})`
+    const message = `the keys ${withoutSignatures.join(", ")} do not get the scope transactions:sign, because it signs typed data for any contract, and the old service only for those of the allow list: add the scope to keys that may do so`
     report.add(at(place, "permissions"), "needs", message)
   }
 }

@@ -116,7 +116,7 @@ const importRelayers = (readings: ReadonlyArray<Reading>, notifications: Readonl
       const lost = !network.isImported
         ? input.report.leftOut(`its network ${network.name}`)
         : signerOf?.(relayer) === undefined
-          ? `its account ${relayer.address} cannot be imported`
+          ? `the key of its account ${relayer.address} cannot be imported: another line says why; create a signer, and the relayer with it`
           : undefined
       if (lost !== undefined) input.report.add(relayer.at, "dropped", `${relayer.id}: ${lost}`)
       return lost === undefined

@@ -223,7 +223,7 @@ const raw = (source: Fields, input: Input): SignerOf => {
     input.report.add(
       place,
       "needs",
-      `${reference.env} is not set here, so that the accounts were not compared with the list`
+      `the variable ${reference.env} is not set, so that the accounts were not compared with the list: set it and import again, or compare them after the apply`
     )
   }
   return fromMnemonic({ reference, value, at: place }, "raw", input)
@@ -237,7 +237,11 @@ const managed =
     const key = source.required("key")
     const secret = JSON.stringify([kind, id, key, ...fieldNames.map((name) => source.text(name))])
     const file = nameFor(input, secret, (suffix) => `mnemonic${suffix}.txt`, "-")
-    input.report.add(source.at, "needs", `read the secret ${id}, field ${key}, into ${file}`)
+    input.report.add(
+      source.at,
+      "needs",
+      `write the field ${key} of the secret ${id}, which is the mnemonic, into the file ${file} beside the written file, before you plan it`
+    )
     return fromMnemonic({ reference: { file }, value: undefined, at: source.at }, kind, input)
   }
 
@@ -266,7 +270,7 @@ const privateKeys = (values: ReadonlyArray<unknown>, place: string, input: Input
       input.report.add(
         keyPlace,
         "needs",
-        `${key.env} is not set here, so that the account was not compared with the list`
+        `the variable ${key.env} is not set, so that the account was not compared with the list: set it and import again, or compare it after the apply`
       )
     } else {
       const hex: `0x${string}` = `0x${value.replace(/^0x/, "")}`
