@@ -2,7 +2,8 @@
 import { Schema } from "effect"
 import { RelayerId } from "../relayer/Relayer.ts"
 import { Value } from "../request/ExactJson.ts"
-import { field } from "../request/Field.ts"
+import { alsoListed, decisive, harmless, onlyListed } from "../request/Change.ts"
+import { field, judged } from "../request/Field.ts"
 import { immutableField } from "../request/Request.ts"
 import * as Shown from "../request/Shown.ts"
 import { Instant, list, maybe, resourceId, text } from "../request/Shown.ts"
@@ -115,13 +116,14 @@ export const CreateApiKey = Schema.Struct({
       "Identifier of the API key. If absent, the service generates a UUID. The id of a revoked key that had limits of fees, or that had created keys or was created by one, cannot be used again.",
     examples: ["payout-service"]
   }),
-  name: ApiKeyName,
-  scopes: field(Grants, scopes, ["relayers:read", "relayers:write"]),
+  name: judged(ApiKeyName, harmless),
+  scopes: judged(field(Grants, scopes, ["relayers:read", "relayers:write"]), alsoListed),
   relayer_ids: maybe(list(RelayerId.schema).check(Schema.isMinLength(1)), {
+    change: onlyListed,
     description: relayerIds,
     examples: [["payouts"]]
   }),
-  expires_at: maybe(Instant, { description: expiry, examples: ["2030-01-01T00:00:00Z"] }),
+  expires_at: maybe(Instant, { change: decisive, description: expiry, examples: ["2030-01-01T00:00:00Z"] }),
   transaction_limits: maybe(TransactionLimits, { description: limits, examples: [exampleLimits] })
 }).annotate({ identifier: "CreateApiKeyRequest" })
 export type CreateApiKey = typeof CreateApiKey.Type

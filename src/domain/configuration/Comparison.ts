@@ -2,9 +2,10 @@
 import { DateTime, Redacted, Result } from "effect"
 import { isMasked, maskUrl, unmask } from "../chain/Rpc.ts"
 import type { RpcConfig } from "../chain/Rpc.ts"
+import type { ChangedText, Meaning } from "../request/Change.ts"
 import type { Violation } from "../request/Violations.ts"
-import { isMembers } from "./Document.ts"
-import type { Kind, Members, WantedObject } from "./Document.ts"
+import { isMembers, keyFields, meaningsOf } from "./Document.ts"
+import type { Kind, Meanings, Members, WantedObject } from "./Document.ts"
 
 // The configured form of objects: what a document says about an object, and what the service has. Secrets are only tokens.
 
@@ -68,21 +69,18 @@ const separate = (
   return Object.fromEntries(entries.filter(([, child]) => child !== undefined))
 }
 
-const determined: ReadonlySet<string> = new Set(["id"])
-const determinedOfNetworks: ReadonlySet<string> = new Set(["name", "network_type"])
-
 /** What a document says about an object. `tokenOf` is a keyed hash. */
 export const wantedState = (object: WantedObject, tokenOf: (secret: string) => string): WantedState => {
   const { kind, id, request, marks, managesPaused } = object
   const secrets = new Map<string, string>()
-  const hidden = kind === "networks" ? determinedOfNetworks : determined
+  const hidden: ReadonlyArray<string> = keyFields[kind]
   const plain = separate(request, "", { secrets, marked: (path) => marks.has(path) }, tokenOf)
-  const fields = Object.fromEntries(Object.entries(isMembers(plain) ? plain : {}).filter(([name]) => !hidden.has(name)))
+  const fields = Object.fromEntries(
+    Object.entries(isMembers(plain) ? plain : {}).filter(([name]) => !hidden.includes(name))
+  )
   const kept = new Set([...marks].filter(([, mark]) => mark === "stored").map(([path]) => path))
   return { kind, id, fields, secrets, kept, managesPaused }
 }
-
-const urlFields = ["rpc_urls", "custom_rpc_urls"]
 
 const isConfigs = (value: unknown): value is ReadonlyArray<RpcConfig> =>
   Array.isArray(value) && value.every((item) => isMembers(item) && typeof item["url"] === "string")
@@ -94,32 +92,25 @@ export const unmasked = (
 ): Result.Result<WantedState, ReadonlyArray<Violation>> => {
   const violations: Array<Violation> = []
   const fields: Record<string, unknown> = { ...wanted.fields }
-  for (const name of urlFields) {
-    const given = fields[name]
+  for (const [name, given] of Object.entries(wanted.fields)) {
+    const as = meaningsOf(wanted.kind).get(name)?.as
     const stored = found?.fields[name]
-    if (!isConfigs(given)) continue
-    const urls = unmask(name, given, isConfigs(stored) ? stored : [])
-    if (Result.isSuccess(urls)) fields[name] = urls.success
-    else violations.push(...urls.failure)
-  }
-  const { url } = fields
-  if (wanted.kind === "notifications" && typeof url === "string" && isMasked(url)) {
-    const stored = found?.fields["url"]
-    if (typeof stored === "string" && maskUrl(stored) === url) fields["url"] = stored
-    else
-      violations.push({ field: "url", message: "is masked, and the stored URL has another mask: send the URL itself" })
+    if (as === "providers" && isConfigs(given)) {
+      const urls = unmask(name, given, isConfigs(stored) ? stored : [])
+      if (Result.isSuccess(urls)) fields[name] = urls.success
+      else violations.push(...urls.failure)
+    } else if (as === "url" && typeof given === "string" && isMasked(given)) {
+      if (typeof stored === "string" && maskUrl(stored) === given) fields[name] = stored
+      else
+        violations.push({ field: name, message: "is masked, and the stored URL has another mask: send the URL itself" })
+    }
   }
   return violations.length === 0 ? Result.succeed({ ...wanted, fields }) : Result.fail(violations)
 }
 
-/** A difference of one field. Texts are for people; absent means that the field is absent. */
-export interface Change {
+/** A difference of one field. Texts are for people. */
+export interface Change extends ChangedText {
   readonly path: string
-  readonly before?: string
-  readonly after?: string
-  /** Entries of a set. */
-  readonly added?: ReadonlyArray<string>
-  readonly removed?: ReadonlyArray<string>
   /** Only that the value differs is known. */
   readonly isSecret: boolean
   /** What else may be said about a secret value, such as "same host". */
@@ -129,13 +120,6 @@ export interface Change {
   /** What has changed since the configuration was applied. Absent: it was not, or the object is not its own. */
   readonly origin?: "file" | "drift" | "both"
 }
-
-const setNames = /^(scopes|relayer_ids|tags|features|whitelist_receivers|receivers|(dis)?allowed_\w+|authority_\w+)$/
-
-/** Fields whose URLs contain keys of providers. */
-const urlLists = /^(custom_)?rpc_urls$/
-
-const lastOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
 
 /** Text that is equal for equal values. Addresses of evm have no case. */
 const keyOf = (value: unknown, isEvm: boolean): string => {
@@ -168,10 +152,22 @@ const tokenKey = (value: unknown): string | undefined => {
 
 interface Context {
   readonly isEvm: boolean
+  readonly meanings: Meanings
   readonly changes: Array<Change>
   readonly templates: ReadonlyMap<string, string>
   readonly prefix: string
 }
+
+/** Where a value is: in the object, and in the schema of its request. */
+interface Place {
+  readonly path: string
+  readonly schemaPath: string
+}
+
+const inside = ({ path, schemaPath }: Place, name: string, schemaName = name): Place =>
+  path === ""
+    ? { path: name, schemaPath: schemaName }
+    : { path: `${path}.${name}`, schemaPath: `${schemaPath}.${schemaName}` }
 
 /** A plan shows this instead of a value that may have come from a variable. */
 const unshown = "(not shown)"
@@ -196,15 +192,31 @@ const withTemplates = (value: unknown, path: string, context: Context): unknown 
   )
 }
 
-/** A value that came from a variable is shown as in the file, and the value before it is not shown. */
-const scalar = (before: unknown, after: unknown, path: string, context: Context) => {
-  context.changes.push({
+/** URLs of webhooks contain keys as well. */
+const maskedTexts = ({ before, after }: ChangedText): ChangedText => ({
+  ...(before === undefined ? {} : { before: maskUrl(before) }),
+  ...(after === undefined ? {} : { after: after.includes("${") ? after : maskUrl(after) })
+})
+
+const add = (texts: ChangedText, { path, schemaPath }: Place, { changes, meanings }: Context) => {
+  const meaning = meanings.get(schemaPath)
+  const isSecret = meaning?.as === "url"
+  changes.push({
     path,
-    ...(before === undefined ? {} : { before: hasTemplates(path, context) ? unshown : shown(before) }),
-    ...(after === undefined ? {} : { after: shown(withTemplates(after, path, context)) }),
-    isSecret: false,
-    isWarning: false
+    ...(isSecret ? maskedTexts(texts) : texts),
+    isSecret,
+    isWarning: meaning?.allowsMore(texts) === true
   })
+}
+
+/** A value that came from a variable is shown as in the file, and the value before it is not shown. */
+const scalar = (before: unknown, after: unknown, place: Place, context: Context) => {
+  const { path } = place
+  const texts = {
+    ...(before === undefined ? {} : { before: hasTemplates(path, context) ? unshown : shown(before) }),
+    ...(after === undefined ? {} : { after: shown(withTemplates(after, path, context)) })
+  }
+  add(texts, place, context)
 }
 
 const hostOf = (url: string): string => URL.parse(url)?.host ?? ""
@@ -217,7 +229,7 @@ interface Provider {
 const providers = (value: unknown): ReadonlyArray<Provider> =>
   Array.isArray(value) ? value.filter(isMembers).map(({ url, weight }) => ({ url: String(url), weight })) : []
 
-const urls = (before: unknown, after: unknown, path: string, context: Context) => {
+const urls = (before: unknown, after: unknown, { path }: Place, context: Context) => {
   const { changes } = context
   const old = providers(before)
   const next = providers(after)
@@ -244,20 +256,20 @@ const urls = (before: unknown, after: unknown, path: string, context: Context) =
   }
 }
 
-const sets = (before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>, path: string, context: Context) => {
+const sets = (before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>, place: Place, context: Context) => {
+  const { path } = place
   const keyed = (list: ReadonlyArray<unknown>, textOf: (item: unknown, index: number) => string) =>
     new Map(list.map((item, index) => [keyOf(item, context.isEvm), textOf(item, index)]))
   const old = keyed(before, hasTemplates(path, context) ? () => unshown : shown)
   const next = keyed(after, (item, index) => shown(withTemplates(item, `${path}.${index}`, context)))
   const added = [...next].filter(([key]) => !old.has(key)).map(([, text]) => text)
   const removed = [...old].filter(([key]) => !next.has(key)).map(([, text]) => text)
-  if (added.length + removed.length > 0) {
-    context.changes.push({ path, added, removed, isSecret: false, isWarning: false })
-  }
+  if (added.length + removed.length > 0) add({ added, removed }, place, context)
 }
 
 /** Tokens are compared by what identifies them, which their paths contain. */
-const tokens = (before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>, path: string, context: Context) => {
+const tokens = (before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>, place: Place, context: Context) => {
+  const { path } = place
   const keyed = after.map((item, index) => ({ item, at: `${path}.${index}`, key: tokenKey(item) ?? String(index) }))
   const names = new Map(
     keyed.map(({ at, key }) => [key, templateAt(`${at}.mint`, context) ?? templateAt(`${at}.asset`, context) ?? key])
@@ -275,52 +287,47 @@ const tokens = (before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>, p
       place.startsWith(from) ? [[to + place.slice(from.length), text]] : []
     )
   })
-  compareMembers(byName(before), byName(after), path, { ...context, templates: new Map(moved) }, false)
+  const [old, next] = [byName(before), byName(after)]
+  const moving = { ...context, templates: new Map(moved) }
+  for (const name of namesIn(old, next)) compareValues(old[name], next[name], inside(place, name, "*"), moving, false)
 }
 
 /** Empty policies and an empty list of URLs mean the same as their absence. */
-const isAbsent = (value: unknown, name: string): boolean => {
+const isAbsent = (value: unknown, as: Meaning["as"]): boolean => {
   if (value === undefined) return true
-  if (Array.isArray(value)) return value.length === 0 && urlLists.test(name)
+  if (Array.isArray(value)) return value.length === 0 && as === "providers"
   return isMembers(value) && Object.values(value).every((child) => child === undefined)
 }
 
 const noMembers: Members = {}
 
-/** `isDeep`: members of an object that one side does not have are compared one by one. */
-const compareMembers = (before: Members, after: Members, path: string, context: Context, isDeep: boolean): void => {
-  for (const name of [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()) {
-    compareValues(before[name], after[name], path === "" ? name : `${path}.${name}`, context, isDeep)
-  }
+const namesIn = (one: Members, other: Members): ReadonlyArray<string> =>
+  [...new Set([...Object.keys(one), ...Object.keys(other)])].toSorted()
+
+const compareMembers = (before: Members, after: Members, place: Place, context: Context): void => {
+  for (const name of namesIn(before, after)) compareValues(before[name], after[name], inside(place, name), context)
 }
 
 const isStruct = (value: unknown): value is Members => isMembers(value) && !DateTime.isDateTime(value)
 
-const compareValues = (before: unknown, after: unknown, path: string, context: Context, isDeep = true): void => {
-  const name = lastOf(path)
-  const [hasBefore, hasAfter] = [!isAbsent(before, name), !isAbsent(after, name)]
+/** `isDeep`: members of an object that one side does not have are compared one by one. */
+const compareValues = (before: unknown, after: unknown, place: Place, context: Context, isDeep = true): void => {
+  const as = context.meanings.get(place.schemaPath)?.as
+  const [hasBefore, hasAfter] = [!isAbsent(before, as), !isAbsent(after, as)]
   if (!hasBefore && !hasAfter) return
-  if (urlLists.test(name)) return urls(before, after, path, context)
-  if (isStruct(before) && isStruct(after)) return compareMembers(before, after, path, context, true)
-  if (isDeep && isStruct(before) && !hasAfter) return compareMembers(before, noMembers, path, context, true)
-  if (isDeep && isStruct(after) && !hasBefore) return compareMembers(noMembers, after, path, context, true)
-  if (Array.isArray(before) && Array.isArray(after) && setNames.test(name)) {
-    return (name === "allowed_tokens" ? tokens : sets)(before, after, path, context)
+  if (as === "providers") return urls(before, after, place, context)
+  if (isStruct(before) && isStruct(after)) return compareMembers(before, after, place, context)
+  if (isDeep && isStruct(before) && !hasAfter) return compareMembers(before, noMembers, place, context)
+  if (isDeep && isStruct(after) && !hasBefore) return compareMembers(noMembers, after, place, context)
+  if (Array.isArray(before) && Array.isArray(after) && (as === "set" || as === "tokens")) {
+    return (as === "tokens" ? tokens : sets)(before, after, place, context)
   }
   if (hasBefore !== hasAfter || keyOf(before, context.isEvm) !== keyOf(after, context.isEvm)) {
-    scalar(hasBefore ? before : undefined, hasAfter ? after : undefined, path, context)
+    scalar(hasBefore ? before : undefined, hasAfter ? after : undefined, place, context)
   }
 }
 
-/** URLs of webhooks contain keys as well. */
-const maskedUrl = (change: Change): Change => ({
-  ...change,
-  ...(change.before === undefined ? {} : { before: maskUrl(change.before) }),
-  ...(change.after === undefined || change.after.includes("${") ? {} : { after: maskUrl(change.after) }),
-  isSecret: true
-})
-
-/** The differences of an object, in the order of their paths. Warnings of policies are added by `Planning.ts`. */
+/** The differences of an object, in the order of their paths. */
 export const compare = (
   before: FoundState,
   after: WantedState,
@@ -328,20 +335,19 @@ export const compare = (
 ): ReadonlyArray<Change> => {
   const changes: Array<Change> = []
   const prefix = `${after.kind}.${after.id}`
-  const context = { isEvm: networkTypeOf(after) === "evm" || after.kind === "api_keys", changes, templates, prefix }
+  const isEvm = networkTypeOf(after) === "evm" || after.kind === "api_keys"
+  const context = { isEvm, meanings: meaningsOf(after.kind), changes, templates, prefix }
   const { paused: wasPaused, ...old } = before.fields
   const { paused, ...next } = after.fields
-  compareValues(old, next, "", context)
+  compareMembers(old, next, { path: "", schemaPath: "" }, context)
   if (after.managesPaused && (wasPaused ?? false) !== (paused ?? false)) {
-    scalar(wasPaused ?? false, paused ?? false, "paused", context)
+    scalar(wasPaused ?? false, paused ?? false, { path: "paused", schemaPath: "paused" }, context)
   }
   for (const path of new Set([...before.secrets.keys(), ...after.secrets.keys()])) {
     if (after.kept.has(path) || before.secrets.get(path) === after.secrets.get(path)) continue
-    changes.push({ path, isSecret: true, isWarning: false })
+    changes.push({ path, isSecret: true, isWarning: context.meanings.get(path)?.allowsMore({}) === true })
   }
-  return changes
-    .map((change) => (after.kind === "notifications" && change.path === "url" ? maskedUrl(change) : change))
-    .toSorted((one, other) => (one.path < other.path ? -1 : one.path > other.path ? 1 : 0))
+  return changes.toSorted((one, other) => (one.path < other.path ? -1 : one.path > other.path ? 1 : 0))
 }
 
 // The last applied forms of objects. They tell a change of the file from a change of the service.
@@ -353,9 +359,6 @@ export type AppliedState = Pick<FoundState, "fields" | "secrets">
 export type ChangeOrigin = "file" | "drift" | "both"
 
 type TokenOf = (value: unknown) => string
-
-/** Fields whose values may contain keys, with the kinds that have them. */
-const hidden = /^(networks|relayers)\.(custom_)?rpc_urls$|^notifications\.url$/
 
 /** Values of the last applied form are read from JSON, which has no dates. */
 const plain = (value: unknown): unknown => {
@@ -369,7 +372,8 @@ const plain = (value: unknown): unknown => {
 const hashed = <S extends Pick<FoundState, "kind" | "fields" | "secrets">>(state: S, tokenOf: TokenOf): S => {
   const secrets = new Map(state.secrets)
   const fields = Object.entries(state.fields).filter(([name, value]) => {
-    if (!hidden.test(`${state.kind}.${name}`)) return true
+    const as = meaningsOf(state.kind).get(name)?.as
+    if (as !== "providers" && as !== "url") return true
     const isEmpty = value === undefined || (Array.isArray(value) && value.length === 0)
     if (!isEmpty) secrets.set(name, tokenOf(value))
     return false

@@ -4,7 +4,9 @@ import { CreateApiKey } from "../access/ApiKey.ts"
 import { CreateNetwork, NetworkId } from "../network/Network.ts"
 import { CreateNotification } from "../notification/Notification.ts"
 import { CreateRelayer } from "../relayer/Relayer.ts"
-import { documentationOf } from "../request/Field.ts"
+import { pause, tokenEntry } from "../request/Change.ts"
+import type { Meaning } from "../request/Change.ts"
+import { documentationOf, meaningOf } from "../request/Field.ts"
 import { maybe, resourceId } from "../request/Shown.ts"
 import * as Violations from "../request/Violations.ts"
 import { suggestionFor } from "../request/Violations.ts"
@@ -25,6 +27,7 @@ export const ConfigurationName = resourceId.annotate({
 const WantedNotification = Schema.Struct({
   ...CreateNotification.fields,
   paused: maybe(Schema.Boolean, {
+    change: pause,
     description: "Whether deliveries are held back. If absent, false at the creation and not managed afterwards.",
     examples: [false]
   })
@@ -116,6 +119,42 @@ export const namesOf = (structs: ReadonlyArray<SchemaAST.Objects>): ReadonlyArra
 
 export const itemsOf = (shapes: ReadonlyArray<SchemaAST.AST>): ReadonlyArray<SchemaAST.AST> =>
   shapes.filter(SchemaAST.isArrays).flatMap(({ elements, rest }) => [...elements, ...rest].flatMap(alternatives))
+
+/** By the paths of a request, in which `*` stands for the entries of a list. */
+export type Meanings = ReadonlyMap<string, Meaning>
+
+const addMeanings = (
+  shapes: ReadonlyArray<SchemaAST.AST>,
+  path: string,
+  around: Meaning | undefined,
+  found: Map<string, Meaning>
+): void => {
+  for (const { name, type } of shapes.filter(SchemaAST.isObjects).flatMap((struct) => struct.propertySignatures)) {
+    const at = path === "" ? String(name) : `${path}.${String(name)}`
+    const meaning = meaningOf(type) ?? around
+    if (meaning !== undefined) found.set(at, meaning)
+    const inside = alternatives(type)
+    addMeanings(inside, at, meaning, found)
+    if (meaning?.as === "tokens") found.set(`${at}.*`, tokenEntry)
+    addMeanings(itemsOf(inside), `${at}.*`, undefined, found)
+  }
+}
+
+/** What changes of the fields of a request mean, as its schema says it. A part that does not say its own has that of the whole. */
+export const meaningsIn = (schema: SchemaAST.AST): Meanings => {
+  const found = new Map<string, Meaning>()
+  addMeanings(alternatives(schema), "", undefined, found)
+  return found
+}
+
+const knownMeanings = new Map<Kind, Meanings>()
+
+/** The types of an object have one table: what they share means the same. */
+export const meaningsOf = (kind: Kind): Meanings => {
+  const found = knownMeanings.get(kind) ?? meaningsIn(requests[kind].ast)
+  knownMeanings.set(kind, found)
+  return found
+}
 
 export type Members = { readonly [name: string]: unknown }
 

@@ -4,7 +4,7 @@ import { isMasked, maskUrl } from "../chain/Rpc.ts"
 import * as ExactJson from "../request/ExactJson.ts"
 import { nameOf } from "./Comparison.ts"
 import type { FoundState } from "./Comparison.ts"
-import { isMembers, kinds, pausable, requests } from "./Document.ts"
+import { isMembers, kinds, meaningsOf, pausable, requests } from "./Document.ts"
 import type { Kind } from "./Document.ts"
 
 type Members = { readonly [name: string]: unknown }
@@ -26,15 +26,13 @@ const provider = (value: unknown): unknown => {
   return { url: shownUrl(String(url)), ...(weight === usualWeight ? {} : { weight }) }
 }
 
-const urlLists = /^(custom_)?rpc_urls$/
-
 /** URLs have their hidden parts masked, which the next plan reads as the stored ones. */
 const masked = (kind: Kind, fields: Members): Members =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
-      if (urlLists.test(name) && Array.isArray(value)) return [name, value.map(provider)]
-      if (kind === "notifications" && name === "url") return [name, shownUrl(String(value))]
-      return [name, value]
+      const as = meaningsOf(kind).get(name)?.as
+      if (as === "providers" && Array.isArray(value)) return [name, value.map(provider)]
+      return [name, as === "url" ? shownUrl(String(value)) : value]
     })
   )
 
@@ -42,7 +40,7 @@ const masked = (kind: Kind, fields: Members): Members =>
 const isUsual = (kind: Kind, name: string, value: unknown): boolean => {
   if (value === undefined) return true
   if (pausable.has(kind) && name === "paused") return value === false
-  if (urlLists.test(name)) return Array.isArray(value) && value.length === 0
+  if (meaningsOf(kind).get(name)?.as === "providers") return Array.isArray(value) && value.length === 0
   if (name === "policies") return isMembers(value) && Object.keys(value).length === 0
   return kind === "notifications" && name === "type"
 }

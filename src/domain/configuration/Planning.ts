@@ -1,12 +1,12 @@
 // Plans what has to change so that the service has what a document says: a pure function of both.
 import { Result } from "effect"
 import { maskUrl } from "../chain/Rpc.ts"
-import { finalityByOneOf } from "../network/Network.ts"
+import { tagOf, unionMembers } from "../request/Field.ts"
 import type { Violation } from "../request/Violations.ts"
-import { AzureCredentials, GoogleCredentials, TurnkeyCredentials, VaultCredentials } from "../signer/KeyServices.ts"
+import { ReplaceSignerCredentials } from "../signer/CreateSigner.ts"
 import { compare, nameOf, networkTypeOf, originsOf, shown, unmasked } from "./Comparison.ts"
 import type { AppliedState, Change, FoundState, WantedState } from "./Comparison.ts"
-import { isMembers, kinds } from "./Document.ts"
+import { isMembers, kinds, meaningsOf } from "./Document.ts"
 import type { Kind } from "./Document.ts"
 import type { Plan, Step } from "./Plan.ts"
 
@@ -208,85 +208,7 @@ export const summaryOf = (wanted: WantedState, templates: ReadonlyMap<string, st
   return summaries[wanted.kind](textAt, wanted.fields).filter((part) => part !== undefined)
 }
 
-// Which changes allow more than before. A plan marks them, because a reviewer should see them first.
-
-const lastOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
-
-/** Upper limits: a higher one, or none, allows more. */
-const caps: ReadonlySet<string> = new Set([
-  "gas_price_cap",
-  "max_fee",
-  "max_allowed_fee_lamports",
-  "max_lamports_out",
-  "tip_cap",
-  "slippage_percentage",
-  "max_value",
-  "max_fee_per_day",
-  "max_allowed_fee"
-])
-
-/** Lists of what is allowed: a longer one, or none, allows more. */
-const allowed = /^(whitelist_receivers|receivers|relayer_ids|allowed_\w+)$/
-
-/** Lists of what else is allowed: a longer one allows more, and none allows nothing. */
-const granted = /^(scopes|authority_programs)$/
-
-/** Lists of what is allowed, without which only a few things are, or none. */
-const grantedIfListed = /^allowed_(tokens|extensions|operations)$/
-
-const forbidden = /^disallowed_\w+$/
-
-/** Fields of which every change decides about funds. */
-const always = /(^|\.)(fee_payer_as_authority|price_source|price_bounds|channels|chain_id|passphrase|expires_at)(\.|$)/
-
-/** Integers are compared exactly, because amounts exceed 2^53. A value of a variable is not shown, and may be greater. */
-const isGreater = (one: string, other: string): boolean => {
-  const isExact = /^\d+$/.test(one) && /^\d+$/.test(other)
-  return isExact ? BigInt(one) > BigInt(other) : !(Number(one) <= Number(other))
-}
-
-const isHigher = ({ before, after }: Change): boolean =>
-  before !== undefined && (after === undefined || isGreater(after, before))
-
-const isLower = ({ before, after }: Change): boolean =>
-  after !== undefined && (before === undefined || isGreater(before, after))
-
-/** A network without the field decides after its default time. */
-const decidesSooner = ({ before, after }: Change): boolean => {
-  const millisOf = (text: string | undefined): number => {
-    const found = finalityByOneOf(text === undefined ? {} : { finality_by_one: text })
-    return found === "never" ? Infinity : found
-  }
-  return millisOf(after) < millisOf(before)
-}
-
-/** A list that is removed as a whole has the text before it and none after it. */
-const isListGone = ({ before, after, added }: Change): boolean =>
-  before !== undefined && after === undefined && added === undefined
-
-const isMore = ({ added }: Change): boolean => added !== undefined && added.length > 0
-
-const isListNew = ({ before, after, added }: Change): boolean =>
-  before === undefined && after !== undefined && added === undefined
-
-/** A token that users may pay with, which was not in the list. */
-const newToken = /(^|\.)allowed_tokens\.[^.]+$/
-
-const allowsMore = (kind: Kind, change: Change): boolean => {
-  const { path, before, after, removed } = change
-  const name = lastOf(path)
-  if (always.test(path)) return true
-  if (newToken.test(path) && before === undefined) return true
-  if (caps.has(name)) return isHigher(change)
-  if (forbidden.test(name)) return isListGone(change) || (removed !== undefined && removed.length > 0)
-  if (grantedIfListed.test(name) && isListNew(change)) return true
-  if (allowed.test(name)) return isMore(change) || isListGone(change)
-  if (granted.test(name)) return isMore(change) || isListNew(change)
-  if (name === "finality_by_one") return decidesSooner(change)
-  if (name === "required_confirmations") return isLower(change)
-  if (name === "paused") return before === "true" && after === "false"
-  return kind === "notifications" && name === "url"
-}
+// What a document says against what the service has: a step per object, or why there is none.
 
 export interface Options {
   readonly prune: boolean
@@ -315,24 +237,15 @@ export interface Input {
 
 type Refused = ReadonlyArray<Violation>
 
-/** The secrets of logins, which change by `PUT /signers/{id}/credentials`. All other fields of a signer name its key. */
-const loginSecrets: Readonly<Record<string, ReadonlyArray<string>>> = {
-  vault: Object.keys(VaultCredentials.fields),
-  vault_transit: Object.keys(VaultCredentials.fields),
-  turnkey: Object.keys(TurnkeyCredentials.fields),
-  azure_key_vault: Object.keys(AzureCredentials.fields),
-  google_cloud_kms: Object.keys(GoogleCredentials.fields),
-  pkcs11: ["pin"]
-}
-
-const isLogin = (type: unknown, { path, isSecret }: Change): boolean =>
-  isSecret && (loginSecrets[String(type)] ?? []).includes(path.slice(path.lastIndexOf(".") + 1))
+/** The types of signers whose secrets are a login, which changes by `PUT /signers/{id}/credentials`. All else names the key. */
+const typesWithLogin: ReadonlySet<string> = new Set(unionMembers(ReplaceSignerCredentials.ast).map(tagOf))
 
 /** The changes that need another object under the same id. */
-const replacing = (wanted: WantedState, changes: ReadonlyArray<Change>): ReadonlyArray<Change> => {
-  if (wanted.kind === "signers") return changes.filter((change) => !isLogin(wanted.fields["type"], change))
-  if (wanted.kind !== "relayers") return []
-  return changes.filter(({ path }) => path === "network" || path === "network_type" || path === "signer_id")
+const replacing = ({ fields, kind }: WantedState, changes: ReadonlyArray<Change>): ReadonlyArray<Change> => {
+  if (kind === "signers") {
+    return changes.filter(({ isSecret }) => !isSecret || !typesWithLogin.has(String(fields["type"])))
+  }
+  return kind === "relayers" ? changes.filter(({ path }) => meaningsOf(kind).get(path)?.identifies === true) : []
 }
 
 const lost: Partial<Record<Kind, string>> = {
@@ -348,7 +261,7 @@ const impossible = (wanted: WantedState, found: FoundState, changes: ReadonlyArr
     if (path === "from" && found.isBuiltin === true) {
       return [{ field: at(path), message: "a built-in network inherits from no other" }]
     }
-    const isChain = path === "chain_id" || path === "passphrase"
+    const isChain = meaningsOf("networks").get(path)?.identifies === true
     if (isChain && found.isBuiltin === true) {
       return [{ field: at(path), message: "cannot be changed, because the network is built in: use another name" }]
     }
@@ -358,9 +271,6 @@ const impossible = (wanted: WantedState, found: FoundState, changes: ReadonlyArr
       : []
   })
 }
-
-const marked = (kind: Kind, changes: ReadonlyArray<Change>): ReadonlyArray<Change> =>
-  changes.map((change) => ({ ...change, isWarning: change.isWarning || allowsMore(kind, change) }))
 
 /** Says what has changed in an object of the configuration since it was applied. */
 const attributed = (
@@ -397,7 +307,7 @@ const changed = (wanted: WantedState, found: FoundState, input: Input, links: Li
     const message = `belongs to the configuration ${found.owner}; --take-over moves it to ${input.name}`
     return Result.fail([{ field: name, message }])
   }
-  const changes = attributed(wanted, found, input, marked(kind, compare(found, wanted, input.templates)))
+  const changes = attributed(wanted, found, input, compare(found, wanted, input.templates))
   const refused = impossible(wanted, found, changes, links)
   if (refused.length > 0) return Result.fail(refused)
   const isWarning = changes.some((change) => change.isWarning)

@@ -1,6 +1,8 @@
 // Networks: configurations of chains that relayers are bound to, with the fields that they inherit and the requests that change them.
 import { Effect, Result, Schema, SchemaTransformation, Struct } from "effect"
 import { HttpUrl, MaskedRpcConfig, RpcConfig, ShownUrl } from "../chain/Rpc.ts"
+import { decisive, harmless, labels as anyOrder, lowerLimit, providerUrls, upperLimit } from "../request/Change.ts"
+import type { Judged, Meaning } from "../request/Change.ts"
 import { field } from "../request/Field.ts"
 import { applyMergePatch, BadRequest, immutableField } from "../request/Request.ts"
 import type { Violation } from "../request/Request.ts"
@@ -127,66 +129,107 @@ const evmValues = {
   symbol: text(1, 32)
 }
 
+/** The longest time without a second opinion. A network without the field decides after the default time. */
+const decidesSooner: Meaning = {
+  allowsMore: ({ before, after }) => {
+    const millisOf = (finality_by_one: string | undefined): number => {
+      const found = finalityByOneOf(finality_by_one === undefined ? {} : { finality_by_one })
+      return found === "never" ? Infinity : found
+    }
+    return millisOf(after) < millisOf(before)
+  }
+}
+
+/** Which chain it is. */
+const chain: Meaning = { ...decisive, identifies: true }
+
 const documentedFields = {
-  from: { description: "Network of the same type that this one inherits from.", examples: ["sepolia"] },
+  from: {
+    change: harmless,
+    description: "Network of the same type that this one inherits from.",
+    examples: ["sepolia"]
+  },
   rpc_urls: {
+    change: providerUrls,
     description: "Providers of the chain, for relayers without their own.",
     examples: [["https://rpc.example.com/v1/my-key"]]
   },
-  explorer_urls: { description: "Block explorers, for people.", examples: [["https://sepolia.etherscan.io"]] },
-  average_blocktime_ms: { description: "Milliseconds between two blocks, on average.", examples: [12_000] },
-  is_testnet: { description: "Whether the network is a testnet.", examples: [true] },
-  tags: { description: "Labels, for people.", examples: [["staging"]] },
+  explorer_urls: {
+    change: harmless,
+    description: "Block explorers, for people.",
+    examples: [["https://sepolia.etherscan.io"]]
+  },
+  average_blocktime_ms: {
+    change: harmless,
+    description: "Milliseconds between two blocks, on average.",
+    examples: [12_000]
+  },
+  is_testnet: { change: harmless, description: "Whether the network is a testnet.", examples: [true] },
+  tags: { change: anyOrder, description: "Labels, for people.", examples: [["staging"]] },
   finality_by_one: {
+    change: decidesSooner,
     description:
       "How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a duration is safe if one of them lies or one of them is silent, but not both.",
     examples: ["1h"]
   },
-  chain_id: { description: "Chain id (EIP-155).", examples: [11_155_111] },
+  chain_id: { change: chain, description: "Chain id (EIP-155).", examples: [11_155_111] },
   required_confirmations: {
+    change: lowerLimit,
     description: "Blocks that must follow the block of a transaction before it is final.",
     examples: [6]
   },
   finality_tag: {
+    change: harmless,
     description: "Block tag that makes a transaction final, instead of `required_confirmations`.",
     examples: ["finalized" as const]
   },
   transaction_window: {
+    change: harmless,
     description:
       "Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. At most 10,000, and 1,000 on solana.",
     examples: [64]
   },
   minimum_priority_fee: {
+    change: harmless,
     description: "Wei per gas that the nodes of the network demand as a priority fee.",
     examples: [25_000_000_000]
   },
   tip_cap: {
+    change: upperLimit,
     description:
       "Wei per gas that the service offers at most as a priority fee, unless the request gives it. If absent, ten times the base fee, but at least 100 gwei, is the limit for relayers without a `gas_price_cap`.",
     examples: [200_000_000_000]
   },
   rpc_methods: {
+    change: harmless,
     description:
       "JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list lets it pass `sendTransaction` of stellar on.",
     examples: [["eth_call", "eth_getLogs"]]
   },
   features: {
+    change: anyOrder,
     description:
       "Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: data has a fee besides gas, which a contract of the chain names.",
     examples: [["eip1559"]]
   },
-  symbol: { description: "Symbol of the native token.", examples: ["ETH"] },
+  symbol: { change: harmless, description: "Symbol of the native token.", examples: ["ETH"] },
   passphrase: {
+    change: chain,
     description: "Network passphrase, which is part of every signature.",
     examples: ["Test SDF Network ; September 2015"]
   },
-  horizon_url: { description: "URL of the Horizon server.", examples: ["https://horizon-testnet.stellar.org"] },
+  horizon_url: {
+    change: harmless,
+    description: "URL of the Horizon server.",
+    examples: ["https://horizon-testnet.stellar.org"]
+  },
   fee_forwarder: {
+    change: harmless,
     description:
       "Contract whose `forward` passes a call on and takes the fee of the relayer in a token. If absent, users cannot pay for calls of contracts in a token.",
     examples: ["CA3D5KRYM6CB7OWQ6TWYRR3Z4T7GNZLKERYNZGGA5SOAOPIFY6YQGAXE"]
   }
-} as const
+} as const satisfies Readonly<Record<string, FieldDocumentation<unknown> & Judged>>
 
 /** A field of a response. */
 const shownAs = <S extends Schema.Top>(schema: S, { description, examples }: FieldDocumentation<S["Encoded"]>) =>
@@ -280,10 +323,10 @@ export class NetworkInUse extends Schema.TaggedError<NetworkInUse>()("NetworkInU
 const inherited = "If absent, it is inherited."
 const added = "Added to the inherited ones."
 
-const but = <const E>({ description, examples }: { description: string; examples: E }, more: string) => ({
-  description: `${description} ${more}`,
-  examples
-})
+const but = <const E>(
+  { change, description, examples }: Judged & { description: string; examples: E },
+  more: string
+) => ({ change, description: `${description} ${more}`, examples })
 
 const requested = {
   name: NetworkName.schema,

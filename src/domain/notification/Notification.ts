@@ -1,7 +1,8 @@
 // Notifications: the receivers of webhooks.
 import { Effect, Option, Schema, SchemaGetter } from "effect"
 import { HttpUrl, maskUrl } from "../chain/Rpc.ts"
-import { field } from "../request/Field.ts"
+import { harmless, receiverUrl } from "../request/Change.ts"
+import { field, judged } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { maybe, resourceId, text } from "../request/Shown.ts"
 
@@ -60,13 +61,13 @@ export const CreateNotification = Schema.Struct({
   id: maybe(NotificationId.schema, {
     description: "Identifier of the notification. If absent, the service generates a UUID."
   }),
-  type: Type.pipe(Schema.withDecodingDefaultKey(Effect.succeed("webhook" as const))),
-  url: field(
-    WebhookUrl,
-    "URL of the receiver: https, or http to a host that OUTBOUND_ALLOW of the service names.",
-    url
+  type: judged(Type.pipe(Schema.withDecodingDefaultKey(Effect.succeed("webhook" as const))), harmless),
+  url: judged(
+    field(WebhookUrl, "URL of the receiver: https, or http to a host that OUTBOUND_ALLOW of the service names.", url),
+    receiverUrl
   ),
   signing_key: maybe(SigningKey, {
+    change: harmless,
     description: `Key of the webhook signatures (HMAC-SHA256); if absent, webhooks are not signed. Best is ${keyText}`,
     examples: ["whsec_9qu8VyNlvmbj8DzpnGzAEplN6kYSdeIa6d4w2+rzuRo="]
   })

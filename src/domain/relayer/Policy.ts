@@ -1,7 +1,9 @@
 // Policies: the limits of relayers, per network type.
 import { Cron, Result, Schema } from "effect"
 import { PriceBounds, PriceSource, TokenPrice } from "../price/Price.ts"
-import { added, field } from "../request/Field.ts"
+import * as Change from "../request/Change.ts"
+import { added, field, judged } from "../request/Field.ts"
+import type { Unit } from "../request/Field.ts"
 import {
   CheckedEvmAddress,
   CheckedSolanaAddress,
@@ -11,6 +13,7 @@ import {
   Uint64
 } from "../chain/Amount.ts"
 import { list, maybe, text } from "../request/Shown.ts"
+import type { Documentation } from "../request/Shown.ts"
 
 // Fields that policies of several network types have.
 
@@ -32,6 +35,21 @@ const CronSchedule = text(1, 256).check(
   )
 )
 
+/** A field of a policy that says what a change of it means. `unit`: people enter an amount in a larger unit. */
+const rule =
+  (change: Change.Meaning) =>
+  <S extends Schema.Constraint>(schema: S, documentation: Documentation<S["Encoded"]>, unit?: Unit) =>
+    maybe(schema, { ...documentation, change, ...(unit === undefined ? {} : { unit }) })
+
+const harmless = rule(Change.harmless)
+const decisive = rule(Change.decisive)
+const upperLimit = rule(Change.upperLimit)
+const onlyListed = rule(Change.onlyListed)
+const alsoListed = rule(Change.alsoListed)
+const besidesListed = rule(Change.besidesListed)
+const exceptListed = rule(Change.exceptListed)
+const payableTokens = rule(Change.payableTokens)
+
 /** Documentation of an optional field. */
 const doc = <const T>(description: string, example: T) => ({ description, examples: [example] })
 
@@ -42,19 +60,19 @@ const tokens = "Tokens that users may pay with. If absent or empty, none."
 
 /** Additions to a token that users may pay with. */
 const pricing = {
-  price: maybe(TokenPrice, { description: added("The price, if the price source is `fixed`.") }),
-  price_bounds: maybe(PriceBounds, { description: added("Bounds of the price. If absent, there are none.") })
+  price: harmless(TokenPrice, { description: added("The price, if the price source is `fixed`.") }),
+  price_bounds: decisive(PriceBounds, { description: added("Bounds of the price. If absent, there are none.") })
 }
 
-const priceSource = maybe(PriceSource, {
+const priceSource = decisive(PriceSource, {
   description: added("Where the prices of tokens come from. If absent, there is none, so no user can pay.")
 })
 
 const TokenSwap = Schema.Struct({
-  slippage_percentage: maybe(Percentage(100), doc("Highest slippage in percent. The default is 1.", 1)),
-  min_amount: maybe(Uint64, doc("Smallest amount to swap, in units of the token.", 1000000)),
-  max_amount: maybe(Uint64, doc("Largest amount to swap, in units of the token.", 1000000000)),
-  retain_min_amount: maybe(Uint64, doc("Units of the token that stay on the account.", 1000000))
+  slippage_percentage: upperLimit(Percentage(100), doc("Highest slippage in percent. The default is 1.", 1)),
+  min_amount: harmless(Uint64, doc("Smallest amount to swap, in units of the token.", 1000000)),
+  max_amount: harmless(Uint64, doc("Largest amount to swap, in units of the token.", 1000000000)),
+  retain_min_amount: harmless(Uint64, doc("Units of the token that stay on the account.", 1000000))
 }).annotate({ identifier: "TokenSwap" })
 
 const tokenSwap = { description: "When the relayer swaps the token for the native one." }
@@ -63,31 +81,39 @@ const tokenSwap = { description: "When the relayer swaps the token for the nativ
 export const contractCreation = "contract_creation"
 
 export const EvmPolicy = Schema.Struct({
-  eip1559_pricing: maybe(
+  eip1559_pricing: harmless(
     Schema.Boolean,
     doc("Whether fees are priced by EIP-1559. If absent, they are if the network has that feature.", true)
   ),
-  gas_limit_estimation: maybe(
+  gas_limit_estimation: harmless(
     Schema.Boolean,
     doc(
       "Whether gas limits are estimated. If false, every transaction must have its gas limit. The default is true.",
       true
     )
   ),
-  gas_price_cap: maybe(Uint128, doc("Highest price in wei per gas. If absent, there is no cap.", 90000000000)),
-  include_revert_data: maybe(
+  gas_price_cap: upperLimit(
+    Uint128,
+    doc("Highest price in wei per gas. If absent, there is no cap.", 90000000000),
+    "price"
+  ),
+  include_revert_data: harmless(
     Schema.Boolean,
     doc("Whether the revert data of failed transactions is read. The default is false.", false)
   ),
-  min_balance: maybe(Uint128, doc("Wei that must stay on the account. The default is 1.", "100000000000000000")),
-  private_transactions: maybe(
+  min_balance: harmless(
+    Uint128,
+    doc("Wei that must stay on the account. The default is 1.", "100000000000000000"),
+    "native"
+  ),
+  private_transactions: harmless(
     Schema.Boolean,
     doc(
       "Whether transactions bypass the public mempool. Not supported yet: while it is true, sends are answered with 409.",
       false
     )
   ),
-  whitelist_receivers: maybe(
+  whitelist_receivers: onlyListed(
     list(Schema.Union([CheckedEvmAddress, Schema.Literal(contractCreation)])),
     doc(
       "Addresses that transactions may be sent to, and `contract_creation` for creations. If absent, everything is allowed; if empty, only the relayer's own address. It may always receive plain transfers; data for it is refused, because code of the account could call anybody.",
@@ -98,18 +124,27 @@ export const EvmPolicy = Schema.Struct({
 export type EvmPolicy = typeof EvmPolicy.Type
 
 const SolanaToken = Schema.Struct({
-  mint: field(CheckedSolanaAddress, "Mint of the token.", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
-  decimals: maybe(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 })), doc("Decimals of the token.", 6)),
-  symbol: maybe(text(1, 64), doc("Symbol of the token, for people.", "USDC")),
-  max_allowed_fee: maybe(Uint64, doc("Highest fee in units of the token.", 1000000)),
+  mint: judged(
+    field(CheckedSolanaAddress, "Mint of the token.", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
+    Change.harmless
+  ),
+  decimals: harmless(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 })),
+    doc("Decimals of the token.", 6)
+  ),
+  symbol: harmless(text(1, 64), doc("Symbol of the token, for people.", "USDC")),
+  max_allowed_fee: upperLimit(Uint64, doc("Highest fee in units of the token.", 1000000)),
   ...pricing,
-  swap_config: maybe(TokenSwap, tokenSwap)
+  swap_config: harmless(TokenSwap, tokenSwap)
 })
 
 const JupiterOptions = Schema.Struct({
-  priority_fee_max_lamports: maybe(Uint64, doc("Highest priority fee in lamports.", 100000)),
-  priority_level: maybe(Schema.Literals(["medium", "high", "veryHigh"]), doc("Level of the priority fee.", "medium")),
-  dynamic_compute_unit_limit: maybe(Schema.Boolean, doc("Whether the compute unit limit is estimated.", true))
+  priority_fee_max_lamports: harmless(Uint64, doc("Highest priority fee in lamports.", 100000), "native"),
+  priority_level: harmless(
+    Schema.Literals(["medium", "high", "veryHigh"]),
+    doc("Level of the priority fee.", "medium")
+  ),
+  dynamic_compute_unit_limit: harmless(Schema.Boolean, doc("Whether the compute unit limit is estimated.", true))
 }).check(
   Schema.makeFilter((options) =>
     (options.priority_level === undefined) === (options.priority_fee_max_lamports === undefined)
@@ -119,13 +154,13 @@ const JupiterOptions = Schema.Struct({
 )
 
 const SolanaSwap = Schema.Struct({
-  strategy: maybe(
+  strategy: harmless(
     Schema.Literals(["jupiter-swap", "jupiter-ultra", "noop"]),
     doc("How to swap. `noop` does not swap.", "jupiter-swap")
   ),
-  cron_schedule: maybe(CronSchedule, cron),
-  min_balance_threshold: maybe(Uint64, doc("Lamports below which tokens are swapped.", 100000000)),
-  jupiter_swap_options: maybe(JupiterOptions, { description: "Options of the strategy `jupiter-swap`." })
+  cron_schedule: harmless(CronSchedule, cron),
+  min_balance_threshold: harmless(Uint64, doc("Lamports below which tokens are swapped.", 100000000), "native"),
+  jupiter_swap_options: harmless(JupiterOptions, { description: "Options of the strategy `jupiter-swap`." })
 }).check(
   Schema.makeFilter((swap) =>
     swap.jupiter_swap_options === undefined || swap.strategy === "jupiter-swap"
@@ -156,42 +191,47 @@ const AuthorityProgram = CheckedSolanaAddress.check(
 const solanaAccounts = ["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]
 
 export const SolanaPolicy = Schema.Struct({
-  fee_payment_strategy: maybe(FeePaymentStrategy, doc(`${feePayment} The default is \`user\`.`, "relayer")),
-  min_balance: maybe(Uint64, doc("Lamports that must stay on the account. The default is 10000000.", 10000000)),
-  max_tx_data_size: maybe(
+  fee_payment_strategy: harmless(FeePaymentStrategy, doc(`${feePayment} The default is \`user\`.`, "relayer")),
+  min_balance: harmless(
+    Uint64,
+    doc("Lamports that must stay on the account. The default is 10000000.", 10000000),
+    "native"
+  ),
+  max_tx_data_size: harmless(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65535 })),
     doc("Largest transaction in bytes. The default is 1232, the size of a packet, and 4096 for version 1.", 1232)
   ),
-  max_signatures: maybe(
+  max_signatures: harmless(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 })),
     doc("Most signatures of a transaction.", 8)
   ),
-  allowed_programs: maybe(
+  allowed_programs: onlyListed(
     list(CheckedSolanaAddress),
     doc("Programs that transactions may call. If absent, all programs are allowed.", [
       "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
     ])
   ),
-  allowed_accounts: maybe(
+  allowed_accounts: onlyListed(
     list(CheckedSolanaAddress),
     doc("Accounts that transactions may use. Excludes `disallowed_accounts`.", solanaAccounts)
   ),
-  disallowed_accounts: maybe(
+  disallowed_accounts: exceptListed(
     list(CheckedSolanaAddress),
     doc("Accounts that transactions must not use. Excludes `allowed_accounts`.", solanaAccounts)
   ),
-  allowed_tokens: maybe(list(SolanaToken), { description: tokens }),
-  fee_margin_percentage: maybe(Percentage(1000), feeMargin),
-  max_allowed_fee_lamports: maybe(
+  allowed_tokens: payableTokens(list(SolanaToken), { description: tokens }),
+  fee_margin_percentage: harmless(Percentage(1000), feeMargin),
+  max_allowed_fee_lamports: upperLimit(
     PositiveUint64,
-    doc("Highest fee of a transaction in lamports. The default is 1000000.", 100000)
+    doc("Highest fee of a transaction in lamports. The default is 1000000.", 100000),
+    "native"
   ),
-  slippage_percentage: maybe(
+  slippage_percentage: upperLimit(
     Percentage(100),
     doc(added("By how many percent a payment of a user may be too low, because the price moved. The default is 1."), 1)
   ),
   price_source: priceSource,
-  allowed_extensions: maybe(
+  allowed_extensions: besidesListed(
     list(Schema.Literals(tokenExtensions)),
     doc(
       added(
@@ -200,7 +240,7 @@ export const SolanaPolicy = Schema.Struct({
       ["transfer_fee"]
     )
   ),
-  fee_payer_as_authority: maybe(
+  fee_payer_as_authority: decisive(
     Schema.Literals(["own_instructions", "never", "always"]),
     doc(
       added(
@@ -209,7 +249,7 @@ export const SolanaPolicy = Schema.Struct({
       "own_instructions"
     )
   ),
-  authority_programs: maybe(
+  authority_programs: alsoListed(
     list(AuthorityProgram),
     doc(
       added(
@@ -218,11 +258,12 @@ export const SolanaPolicy = Schema.Struct({
       ["JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4"]
     )
   ),
-  max_lamports_out: maybe(
+  max_lamports_out: upperLimit(
     Uint64,
-    doc(added("Most lamports that one transaction may spend besides its fee. If absent, there is no limit."), 1000000)
+    doc(added("Most lamports that one transaction may spend besides its fee. If absent, there is no limit."), 1000000),
+    "native"
   ),
-  swap_config: maybe(SolanaSwap, {
+  swap_config: harmless(SolanaSwap, {
     description:
       "How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`. It is stored and not executed."
   })
@@ -256,14 +297,17 @@ const StellarAsset = Schema.String.check(
 )
 
 const StellarToken = Schema.Struct({
-  asset: field(
-    StellarAsset,
-    "`native`, `XLM`, CODE:ISSUER or a contract address.",
-    "USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
+  asset: judged(
+    field(
+      StellarAsset,
+      "`native`, `XLM`, CODE:ISSUER or a contract address.",
+      "USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
+    ),
+    Change.harmless
   ),
-  max_allowed_fee: maybe(Uint64, doc("Highest fee in units of the asset.", 1000000)),
+  max_allowed_fee: upperLimit(Uint64, doc("Highest fee in units of the asset.", 1000000)),
   ...pricing,
-  swap_config: maybe(TokenSwap, tokenSwap)
+  swap_config: harmless(TokenSwap, tokenSwap)
 })
 
 const StellarSwap = Schema.Struct({
@@ -272,8 +316,8 @@ const StellarSwap = Schema.Struct({
     "How to swap, in the order of preference.",
     ["order-book"]
   ),
-  cron_schedule: maybe(CronSchedule, cron),
-  min_balance_threshold: maybe(Uint64, doc("Stroops below which tokens are swapped.", 100000000))
+  cron_schedule: harmless(CronSchedule, cron),
+  min_balance_threshold: harmless(Uint64, doc("Stroops below which tokens are swapped.", 100000000), "native")
 })
 
 /** Operations that no relayer signs by itself unless its policy says so. What gives the account away is not among them. */
@@ -325,36 +369,40 @@ const StellarChannels = Schema.Struct({
 export const timeoutBounds = { minimum: 15, maximum: 300 } as const
 
 export const StellarPolicy = Schema.Struct({
-  fee_payment_strategy: maybe(FeePaymentStrategy, doc(`${feePayment} The default is \`relayer\`.`, "relayer")),
-  min_balance: maybe(Uint64, doc("Stroops that must stay on the account. The default is 1000000.", 1000000)),
-  max_fee: maybe(
+  fee_payment_strategy: harmless(FeePaymentStrategy, doc(`${feePayment} The default is \`relayer\`.`, "relayer")),
+  min_balance: harmless(
+    Uint64,
+    doc("Stroops that must stay on the account. The default is 1000000.", 1000000),
+    "native"
+  ),
+  max_fee: upperLimit(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })),
     doc("Highest fee of a transaction in stroops.", 100000)
   ),
-  timeout_seconds: maybe(
+  timeout_seconds: harmless(
     Uint64,
     doc(
       "Seconds for which an envelope is valid. Below 15 and above 300, the nearest of both is used, and `explain` of the relayer warns.",
       60
     )
   ),
-  concurrent_transactions: maybe(
+  concurrent_transactions: harmless(
     Schema.Boolean,
     doc("Whether several transactions may be sent at the same time. The default is false.", false)
   ),
-  channels: maybe(StellarChannels, {
+  channels: decisive(StellarChannels, {
     description: added(
       "Accounts that the service makes so that several transactions are in each ledger. If absent, none."
     )
   }),
-  allowed_tokens: maybe(list(StellarToken), { description: tokens }),
-  fee_margin_percentage: maybe(Percentage(1000), feeMargin),
-  slippage_percentage: maybe(
+  allowed_tokens: payableTokens(list(StellarToken), { description: tokens }),
+  fee_margin_percentage: harmless(Percentage(1000), feeMargin),
+  slippage_percentage: upperLimit(
     Percentage(100),
     doc("By how many percent a payment of a user may be too low, because the price moved. The default is 1.", 1)
   ),
   price_source: priceSource,
-  allowed_operations: maybe(
+  allowed_operations: besidesListed(
     Schema.Array(Schema.Literals(allowableOperations)).check(Schema.isMaxLength(100), Schema.isUnique()),
     doc(
       added(
@@ -363,7 +411,7 @@ export const StellarPolicy = Schema.Struct({
       ["manageData" as const]
     )
   ),
-  sponsor_time_limit_seconds: maybe(
+  sponsor_time_limit_seconds: harmless(
     Schema.Int.check(Schema.isBetween({ minimum: 15, maximum: 300 })),
     doc(
       added(
@@ -372,14 +420,14 @@ export const StellarPolicy = Schema.Struct({
       120
     )
   ),
-  max_subentries: maybe(
+  max_subentries: harmless(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })),
     doc(
       added("Entries of the account, such as trust lines, after a change of trust lines at most. The default is 20."),
       20
     )
   ),
-  swap_config: maybe(StellarSwap, {
+  swap_config: harmless(StellarSwap, {
     description: "How the relayer swaps tokens for XLM. Only if the fee payment strategy is `user`."
   })
 })

@@ -7,7 +7,8 @@ import { NetworkName, networkTag, NetworkType } from "../network/Network.ts"
 import { NotificationId } from "../notification/Notification.ts"
 import * as ExactJson from "../request/ExactJson.ts"
 import { Value } from "../request/ExactJson.ts"
-import { field } from "../request/Field.ts"
+import { harmless, identity, pause, providerUrls } from "../request/Change.ts"
+import { field, judged } from "../request/Field.ts"
 import { CursorQuery } from "../request/Page.ts"
 import { applyMergePatch, BadRequest, checkResourceSize, immutableField } from "../request/Request.ts"
 import type { Violation } from "../request/Request.ts"
@@ -36,12 +37,16 @@ const exampleUrls = [{ url: "https://rpc.example.com/v1/my-key", weight: 100 }]
 /** Requests take plain strings: the service checks them, and that what they name exists. */
 const requested = {
   id: maybe(RelayerId.schema, { description: "Identifier of the relayer. If absent, the service generates a UUID." }),
-  name: RelayerName,
-  network: NetworkName.schema,
-  paused: Paused,
-  signer_id: SignerId.schema,
-  notification_id: maybe(NotificationId.schema, { description: "Notification that gets the webhooks of the relayer." }),
+  name: judged(RelayerName, harmless),
+  network: judged(NetworkName.schema, identity),
+  paused: judged(Paused, pause),
+  signer_id: judged(SignerId.schema, identity),
+  notification_id: maybe(NotificationId.schema, {
+    change: harmless,
+    description: "Notification that gets the webhooks of the relayer."
+  }),
   custom_rpc_urls: maybe(list(RpcConfig), {
+    change: providerUrls,
     description: "Providers of the relayer. If absent or empty, it uses those of the network.",
     examples: [exampleUrls]
   })
@@ -60,21 +65,21 @@ const jupiterOnMainnet = Schema.makeFilter(
 export const CreateRelayer = Schema.Union([
   Schema.Struct({
     ...requested,
-    network_type: networkTag("evm"),
+    network_type: judged(networkTag("evm"), identity),
     policies: maybe(EvmPolicy, { description: policies })
   }).annotate({
     identifier: "CreateEvmRelayerRequest"
   }),
   Schema.Struct({
     ...requested,
-    network_type: networkTag("solana"),
+    network_type: judged(networkTag("solana"), identity),
     policies: maybe(SolanaPolicy, { description: policies })
   })
     .check(jupiterOnMainnet)
     .annotate({ identifier: "CreateSolanaRelayerRequest" }),
   Schema.Struct({
     ...requested,
-    network_type: networkTag("stellar"),
+    network_type: judged(networkTag("stellar"), identity),
     policies: maybe(StellarPolicy, { description: policies })
   }).annotate({
     identifier: "CreateStellarRelayerRequest"

@@ -1,5 +1,6 @@
 // What the OpenAPI document says about the fields of a schema: descriptions and examples, written and read.
 import { Schema, SchemaAST } from "effect"
+import type { Meaning } from "./Change.ts"
 
 /**
  * A field with a description and an example. They are attached to the encoded side, which is the side that the document
@@ -15,6 +16,27 @@ export const field = <S extends Schema.Top>(
     ? schema.annotateKey(documentation)
     : Schema.flip(Schema.flip(schema).annotateKey(documentation))
 }
+
+/** Annotations of a field, beside those that it has. */
+const marked = <S extends Schema.Top>(schema: S, marks: Readonly<Record<string, unknown>>): S["Rebuild"] =>
+  schema.ast.encoding === undefined ? schema.annotateKey(marks) : Schema.flip(Schema.flip(schema).annotateKey(marks))
+
+const marksOf = (type: SchemaAST.AST): Schema.Annotations.Annotations =>
+  (type.encoding?.at(-1)?.to ?? type).context?.annotations ?? {}
+
+/** A field that says what a change of it means. */
+export const judged = <S extends Schema.Top>(schema: S, change: Meaning): S["Rebuild"] => marked(schema, { change })
+
+/** What a change of the field means. Undefined: its schema does not say it. */
+export const meaningOf = (type: SchemaAST.AST): Meaning | undefined => marksOf(type)["change"] as Meaning | undefined
+
+/** In what people enter an amount of the smallest unit: a price per gas, or the native token. */
+export type Unit = "price" | "native"
+
+/** A field with an amount that people enter in a larger unit. */
+export const measured = <S extends Schema.Top>(schema: S, unit: Unit): S["Rebuild"] => marked(schema, { unit })
+
+export const unitOf = (type: SchemaAST.AST): Unit | undefined => marksOf(type)["unit"] as Unit | undefined
 
 /** The description of a field that the wire format of existing clients does not have. */
 export const added = (description: string): string => `${description} An addition to the common wire format.`

@@ -1,6 +1,8 @@
 // Texts of requests and responses: what a text may have, and values of responses that look in generated tests as they do in a service.
 import { DateTime, Effect, Option, Order, Schema, SchemaGetter, SchemaIssue, SchemaTransformation } from "effect"
+import type { Judged } from "./Change.ts"
 import { field } from "./Field.ts"
+import type { Unit } from "./Field.ts"
 
 const pattern = ({ source }: RegExp) =>
   Schema.makeFilter(() => true, {
@@ -98,9 +100,10 @@ const maxListLength = 1000
 export const list = <S extends Schema.Constraint>(item: S) =>
   Schema.Array(item).check(Schema.isMaxLength(maxListLength))
 
-interface Documentation<T> {
+export interface Documentation<T> extends Partial<Judged> {
   readonly description: string
   readonly examples?: ReadonlyArray<T>
+  readonly unit?: Unit
 }
 
 /** An optional field of a request: `null` counts as absent, and an absent field is never written. */

@@ -1,6 +1,7 @@
 // Requests to create signers. Their secrets are redacted.
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
-import { added, field } from "../request/Field.ts"
+import { decisive } from "../request/Change.ts"
+import { added, field, judged } from "../request/Field.ts"
 import { maybe, text } from "../request/Shown.ts"
 import {
   exampleVaultPubkey,
@@ -121,10 +122,13 @@ export const CreateSigner = Schema.Union([
           version: 3,
           crypto: {}
         }),
-        passphrase: field(
-          Schema.RedactedFromValue(text(0, 1024)),
-          "Passphrase of the keystore. It is used as UTF-8, without normalization.",
-          "correct horse battery staple"
+        passphrase: judged(
+          field(
+            Schema.RedactedFromValue(text(0, 1024)),
+            "Passphrase of the keystore. It is used as UTF-8, without normalization.",
+            "correct horse battery staple"
+          ),
+          decisive
         )
       }),
       "The keystore and its passphrase."

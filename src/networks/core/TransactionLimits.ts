@@ -12,6 +12,7 @@ import {
 } from "../../domain/chain/Amount.ts"
 import { NetworkType } from "../../domain/network/Network.ts"
 import { contractCreation } from "../../domain/relayer/Policy.ts"
+import { onlyListed, upperLimit } from "../../domain/request/Change.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import * as Shown from "../../domain/request/Shown.ts"
 import { list, maybe } from "../../domain/request/Shown.ts"
@@ -28,14 +29,17 @@ const limitsOfType = <A extends Schema.Constraint>(
 ) =>
   Schema.Struct({
     max_value: maybe(DecimalUint64, {
+      change: upperLimit,
       description: `Most ${units[type]} that one transaction may send.`,
       examples: ["2000000000"]
     }),
     max_fee_per_day: maybe(DecimalUint64, {
+      change: upperLimit,
       description: `Most ${units[type]} that transactions may pay in fees within 24 hours. ${descendantsCount}`,
       examples: ["50000000"]
     }),
     receivers: maybe(list(Address), {
+      change: onlyListed,
       description: "Receivers that it may send to. Upper and lower case differ. If absent, all.",
       examples: [[receiver]]
     })
@@ -60,14 +64,17 @@ const ofType = (type: string) =>
 
 export const TransactionLimits = Schema.Struct({
   max_value: maybe(Wei, {
+    change: upperLimit,
     description: "Most wei that one transaction may send on evm networks.",
     examples: ["1000000000000000000"]
   }),
   max_fee_per_day: maybe(Wei, {
+    change: upperLimit,
     description: `Most wei that transactions may pay in fees on evm networks within 24 hours. ${descendantsCount}`,
     examples: ["50000000000000000"]
   }),
   receivers: maybe(list(EvmReceiver), {
+    change: onlyListed,
     description: "Receivers that it may send to on evm networks; `contract_creation` allows creations. If absent, all.",
     examples: [["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"]]
   }),

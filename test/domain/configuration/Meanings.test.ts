@@ -1,0 +1,76 @@
+// What changes of fields mean: each field of a request says it, and a new one that does not is found.
+import { assert, describe, it } from "@effect/vitest"
+import { Schema, SchemaAST } from "effect"
+import {
+  alternatives,
+  itemsOf,
+  keyFields,
+  kinds,
+  meaningsIn,
+  requests
+} from "../../../src/domain/configuration/Document.ts"
+import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"
+import { EvmPolicy } from "../../../src/domain/relayer/Policy.ts"
+import { harmless } from "../../../src/domain/request/Change.ts"
+import { judged, meaningOf } from "../../../src/domain/request/Field.ts"
+import { maybe } from "../../../src/domain/request/Shown.ts"
+
+/** The paths of all values that no other value contains. */
+const leavesOf = (shapes: ReadonlyArray<SchemaAST.AST>, path: string): ReadonlyArray<string> => {
+  const members = shapes.filter(SchemaAST.isObjects).flatMap(({ propertySignatures }) => propertySignatures)
+  const items = itemsOf(shapes)
+  const inside = [
+    ...members.flatMap(({ name, type }) =>
+      leavesOf(alternatives(type), path === "" ? String(name) : `${path}.${String(name)}`)
+    ),
+    ...(items.some(SchemaAST.isObjects) ? leavesOf(items, `${path}.*`) : [])
+  ]
+  return inside.length === 0 ? [path] : inside
+}
+
+/** The fields of a request that do not say what a change of them means. The RPC URLs say it as lists. */
+const silentIn = (schema: Schema.Constraint): ReadonlyArray<string> => {
+  const meanings = meaningsIn(schema.ast)
+  return [...new Set(leavesOf(alternatives(schema.ast), ""))].filter((path) => {
+    const list = path.slice(0, Math.max(0, path.lastIndexOf(".*")))
+    return !meanings.has(path) && meanings.get(list)?.as !== "providers"
+  })
+}
+
+describe("the meaning of a change", () => {
+  it("is said by each field of a request that is compared, except by its key and by the keys of signers", () => {
+    for (const kind of kinds.filter((kind) => kind !== "signers")) {
+      const silent = silentIn(requests[kind]).filter(
+        (path) => !(keyFields[kind] as ReadonlyArray<string>).includes(path)
+      )
+      assert.deepStrictEqual(silent, [], kind)
+    }
+  })
+
+  it("is missed if a new field of a policy does not say it", () => {
+    const withField = (field: Schema.Constraint) =>
+      Schema.Struct({ policies: Schema.Struct({ ...EvmPolicy.fields, new_cap: field }) })
+    assert.deepStrictEqual(silentIn(withField(maybe(Schema.BigInt))), ["policies.new_cap"])
+    assert.deepStrictEqual(silentIn(withField(judged(Schema.BigInt, harmless))), [])
+    assert.deepStrictEqual(silentIn(withField(maybe(Schema.BigInt, { change: harmless, description: "New." }))), [])
+  })
+
+  it("is the same for all types of a kind, because a plan has one table for them", () => {
+    const seen = new Map<string, unknown>()
+    const visit = (shapes: ReadonlyArray<SchemaAST.AST>, path: string): void => {
+      for (const { name, type } of shapes.filter(SchemaAST.isObjects).flatMap((struct) => struct.propertySignatures)) {
+        const at = `${path}.${String(name)}`
+        const meaning = meaningOf(type)
+        if (meaning !== undefined) {
+          assert.strictEqual(seen.get(at) ?? meaning, meaning, at)
+          seen.set(at, meaning)
+        }
+        visit([...alternatives(type), ...itemsOf(alternatives(type))], at)
+      }
+    }
+    for (const kind of kinds) visit(alternatives(requests[kind].ast), kind)
+    assert.isTrue(seen.has("relayers.policies.slippage_percentage"))
+    assert.isAbove(seen.size, 80)
+    assert.isAbove(meaningsIn(CreateRelayer.ast).size, 50)
+  })
+})
