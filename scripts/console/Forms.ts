@@ -1,4 +1,13 @@
-// Derives the forms of the console from openapi.json. A schema with a shape that no kind of field covers fails the build.
+// Derives the forms of the console from openapi.json, and from the schemas of the contract what openapi.json does not say. A schema with
+// a shape that no kind of field covers fails the build.
+import { SchemaAST } from "effect"
+import type { Schema as EffectSchema } from "effect"
+import { alternatives, isSecret, requests } from "../../src/domain/configuration/Document.ts"
+import { EvmPolicy, SolanaPolicy, StellarPolicy } from "../../src/domain/relayer/Policy.ts"
+import { unitOf } from "../../src/domain/request/Field.ts"
+import { SendEvmTransaction } from "../../src/networks/evm/rules/EvmSchemas.ts"
+import { SendSolanaTransaction } from "../../src/networks/solana/rules/SolanaExchanges.ts"
+import { SendStellarTransaction } from "../../src/networks/stellar/rules/StellarRequests.ts"
 import type { FieldKind, Form, FormField } from "../../web/src/data/FormFields.ts"
 
 interface Schema {
@@ -46,32 +55,44 @@ export const formNames = [
   "CreateApiKeyRequest"
 ] as const
 
+/** The requests and the policies of the forms. Their schemas say what openapi.json does not. */
+const schemas: ReadonlyArray<EffectSchema.Constraint> = [
+  ...Object.values(requests),
+  EvmPolicy,
+  SolanaPolicy,
+  StellarPolicy,
+  SendEvmTransaction,
+  SendSolanaTransaction,
+  SendStellarTransaction
+]
+
+/** The fields with their paths. A field of a list has no field in a form. */
+const fieldsIn = (
+  types: ReadonlyArray<SchemaAST.AST>,
+  prefix = ""
+): ReadonlyArray<readonly [path: string, type: SchemaAST.AST]> =>
+  types
+    .filter(SchemaAST.isObjects)
+    .flatMap(({ propertySignatures }) => propertySignatures)
+    .flatMap(({ name, type }) => {
+      const path = `${prefix}${String(name)}`
+      return [[path, type] as const, ...fieldsIn(alternatives(type), `${path}.`)]
+    })
+
+const fields = schemas.flatMap(({ ast }) => fieldsIn(alternatives(ast)))
+
 /** Fields that are sent once and never shown: those that the client types as `Redacted`. */
-export const secretNames: ReadonlySet<string> = new Set([
-  "signing_key",
-  "config.key",
-  "config.keystore",
-  "config.passphrase",
-  "config.role_id",
-  "config.secret_id",
-  "config.pin",
-  "config.client_secret",
-  "config.federated_token_file",
-  "config.api_private_key",
-  "config.service_account.private_key",
-  "config.service_account.private_key_id",
-  "config.service_account.client_email"
-])
+export const secretNames: ReadonlySet<string> = new Set(
+  fields.flatMap(([path, type]) => (alternatives(type).some(isSecret) ? [path] : []))
+)
 
-const nativeNames =
-  /(^|\.)(value|min_balance|min_balance_threshold|max_fee_lamports|max_allowed_fee_lamports|max_lamports_out|priority_fee_max_lamports)$/
-
-const priceNames = /(^|\.)(gas_price_cap|gas_price|max_fee_per_gas|max_priority_fee_per_gas)$/
-
-const unitOf = (name: string): FormField["unit"] => {
-  if (priceNames.test(name)) return "price"
-  return nativeNames.test(name) ? "native" : undefined
-}
+/** Amounts that people enter in a larger unit. */
+const units: ReadonlyMap<string, FormField["unit"]> = new Map(
+  fields.flatMap(([path, type]) => {
+    const unit = unitOf(type)
+    return unit === undefined ? [] : [[path, unit] as const]
+  })
+)
 
 const isNull = ({ type }: Schema) => type === "null"
 
@@ -169,7 +190,7 @@ const fieldOf = (name: string, schema: Schema, isRequired: boolean, document: Op
   const kind = kindOf(name, schema, document)
   const choices = enumOf(kind === "choices" ? resolved(schema.items ?? {}, document) : schema)
   const example = kind === "boolean" || kind === "secret" ? undefined : exampleOf(schema, kind, document)
-  const unit = kind === "amount" ? unitOf(name) : undefined
+  const unit = kind === "amount" ? units.get(name) : undefined
   const [only] = choices ?? []
   return {
     name,

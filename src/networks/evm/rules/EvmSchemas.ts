@@ -2,7 +2,8 @@
 import { Effect, Predicate, Schema, Struct } from "effect"
 import { CheckedEvmAddress, EvmAddress, GasLimit, HexWei, Wei, WeiPerGas } from "../../../domain/chain/Amount.ts"
 import { Value } from "../../../domain/request/ExactJson.ts"
-import { added, field, shown } from "../../../domain/request/Field.ts"
+import { added, field, shown, measured } from "../../../domain/request/Field.ts"
+import type { Unit } from "../../../domain/request/Field.ts"
 import * as Shown from "../../../domain/request/Shown.ts"
 import { Instant, maybe } from "../../../domain/request/Shown.ts"
 import { Code } from "../../core/Cause.ts"
@@ -192,7 +193,11 @@ const EvmData = Schema.String.check(
   Schema.isMaxLength(2 + 2 * maxDataBytes, { expected: `at most ${maxDataBytes} bytes` })
 )
 
-const documented = <const T>(description: string, example: T) => ({ description, examples: [example] })
+const documented = <const T>(description: string, example: T, unit?: Unit) => ({
+  description,
+  examples: [example],
+  ...(unit === undefined ? {} : { unit })
+})
 
 const exampleReceiver = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
@@ -202,8 +207,11 @@ const sendFields = {
     CheckedEvmAddress,
     documented("Receiver, or contract that is called. If absent, `data` creates a contract.", exampleReceiver)
   ),
-  value: field(Wei, "Wei that is sent. The default is 0.", "1000000000000000").pipe(
-    Schema.withDecodingDefaultKey(Effect.succeed(0))
+  value: measured(
+    field(Wei, "Wei that is sent. The default is 0.", "1000000000000000").pipe(
+      Schema.withDecodingDefaultKey(Effect.succeed(0))
+    ),
+    "native"
   ),
   data: maybe(EvmData, documented("Call data, or init code of a creation.", "0xa9059cbb")),
   gas_limit: maybe(GasLimit, documented("Gas limit. If absent, it is estimated.", 21_000)),
@@ -211,13 +219,14 @@ const sendFields = {
     WeiPerGas,
     documented(
       "Gas price of a legacy transaction, in wei. It cannot be combined with the other fees or `speed`.",
-      "30000000000"
+      "30000000000",
+      "price"
     )
   ),
-  max_fee_per_gas: maybe(WeiPerGas, documented("Highest total fee in wei per gas (EIP-1559).", "40000000000")),
+  max_fee_per_gas: maybe(WeiPerGas, documented("Highest total fee in wei per gas (EIP-1559).", "40000000000", "price")),
   max_priority_fee_per_gas: maybe(
     WeiPerGas,
-    documented("Highest priority fee in wei per gas (EIP-1559).", "1000000000")
+    documented("Highest priority fee in wei per gas (EIP-1559).", "1000000000", "price")
   ),
   speed: maybe(Speed, documented("How soon it should be mined, if no fees are given. The default is `fast`.", "fast")),
   valid_until: maybe(Instant, documented("Deadline. If absent, 8 hours; at most 7 days.", "2026-11-22T18:00:00.000Z")),

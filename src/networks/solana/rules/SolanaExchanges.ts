@@ -124,10 +124,10 @@ const sendFields = {
     Uint64,
     extra("Micro-lamports per compute unit. If absent, by `speed`. Only with `instructions`.", 1000)
   ),
-  max_fee_lamports: maybe(
-    PositiveUint64,
-    extra("Highest fee in lamports. The lower one of this and the relayer's policy counts.", "100000")
-  ),
+  max_fee_lamports: maybe(PositiveUint64, {
+    ...extra("Highest fee in lamports. The lower one of this and the relayer's policy counts.", "100000"),
+    unit: "native"
+  }),
   address_lookup_tables: maybe(
     Schema.Array(CheckedSolanaAddress).check(
       Schema.isBetweenLength(1, maxTables, { expected: `1 to ${maxTables} addresses` })
