@@ -60,7 +60,7 @@ const encoders: Readonly<Record<Kind, (value: unknown) => unknown>> = {
   api_keys: Schema.encodeUnknownSync(requests.api_keys)
 }
 
-const keyOf = ({ id, kind }: FoundState): Members => {
+const keyOf = ({ id, kind }: Pick<FoundState, "kind" | "id">): Members => {
   if (kind !== "networks") return { id }
   const at = id.indexOf(":")
   return { network_type: id.slice(0, at), name: id.slice(at + 1) }
@@ -72,11 +72,14 @@ const asBody = (encoded: unknown): Members => {
   return isMembers(value) ? value : {}
 }
 
+/** The object as a request that would create it, without secrets. */
+export const requestOf = (object: Pick<FoundState, "kind" | "id" | "fields">): Members =>
+  asBody(encoders[object.kind]({ ...object.fields, ...keyOf(object) }))
+
 /** The object as a document has it. `secrets` are the paths of those that it has. */
 const bodyOf = (object: FoundState, secrets: ReadonlyArray<string>): Members => {
   const key = keyOf(object)
-  const encoded = asBody(encoders[object.kind]({ ...object.fields, ...key }))
-  const shown = Object.entries(masked(object.kind, encoded)).filter(
+  const shown = Object.entries(masked(object.kind, requestOf(object))).filter(
     ([name, value]) => !(name in key) && !isUsual(object.kind, name, value)
   )
   return sorted(

@@ -310,20 +310,6 @@ export const applyRelayerPatch = Effect.fnUntraced(function* (
   return { request, isChanged: !isEqual(before, asBody(encodeRequest(request))) }
 })
 
-/** The relayer as a request describes it, with stored URLs in the places of masked ones. */
-export const applyDefinition = Effect.fnUntraced(function* (
-  relayer: Relayer,
-  urls: ReadonlyArray<RpcConfig> | undefined,
-  given: CreateRelayer
-): Effect.fn.Return<PatchedRelayer, BadRequest> {
-  const stored = createRequestOf(relayer, urls)
-  const resolved = unmask("custom_rpc_urls", given.custom_rpc_urls ?? [], urls ?? [])
-  const custom_rpc_urls = yield* Effect.mapError(Effect.fromResult(resolved), BadRequest.of)
-  const request = given.custom_rpc_urls === undefined ? given : { ...given, custom_rpc_urls }
-  yield* checkResourceSize(request, stored)
-  return { request, isChanged: !isEqual(asBody(encodeRequest(stored)), asBody(encodeRequest(request))) }
-})
-
 /** Compares by value. The order of fields does not matter. */
 const isEqual = (one: unknown, other: unknown): boolean => canonical(one) === canonical(other)
 

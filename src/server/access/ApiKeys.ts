@@ -169,16 +169,6 @@ export class ApiKeys extends Context.Service<
       ifMatch?: string
     ): Effect.Effect<Versioned<ApiKey>, ApiKeyNotFound | Caller.Forbidden | BadRequest | PreconditionFailed>
     /**
-     * Makes the key what the request says, except for the key itself: what the request leaves out is removed. Fails as `update`
-     * does.
-     *
-     * @internal
-     */
-    define(
-      id: ApiKeyId,
-      request: CreateApiKey
-    ): Effect.Effect<Versioned<ApiKey>, ApiKeyNotFound | Caller.Forbidden | BadRequest | PreconditionFailed>
-    /**
      * Revokes the key at once, with its previous version, and if `descendants` is set, all keys that descend from it. Fails
      * with `Forbidden` if the key can do more than the caller.
      */
@@ -248,7 +238,7 @@ export class ApiKeys extends Context.Service<
       const changes = yield* Changes
       const transaction = yield* Transaction.make
       const create = yield* makeKeyCreation
-      const { hold, refusals, update, define } = yield* makeKeyEditing
+      const { hold, refusals, update } = yield* makeKeyEditing
 
       const remove = Effect.fn("ApiKeys.delete")(function* (
         id: ApiKeyId,
@@ -325,7 +315,6 @@ export class ApiKeys extends Context.Service<
         current,
         get,
         update,
-        define,
         configured: repo.findAll,
         refusals,
         delete: remove,

@@ -317,18 +317,14 @@ export const makeKeyEditing = Effect.gen(function* () {
     if (violations.length > 0) return yield* BadRequest.of(violations)
   })
 
-  /** `powersAfter` is what the key is to have, given what it has. */
-  const change = Effect.fnUntraced(function* <E>(
-    id: ApiKeyId,
-    powersAfter: (before: ApiKey) => Effect.Effect<Powers, E>,
-    ifMatch?: string
-  ) {
+  const update = Effect.fn("ApiKeys.update")(function* (id: ApiKeyId, given: UpdateApiKey, ifMatch?: string) {
+    const patch = yield* checkPatch(given)
     const caller = yield* Caller.current
     const creator = yield* holdCaller(caller, id)
     const held = yield* hold(id)
     if (!isCurrentVersion(ifMatch, held.version)) return yield* new PreconditionFailed({})
     const before = held.value
-    const powers = yield* powersAfter(before)
+    const powers = yield* patched(before, patch)
     if (Equal.equals(powersOf(before), powers)) return held
     if (!mayGrant(caller, powers)) return yield* new Caller.Forbidden({})
     yield* check(before, powers, creator)
@@ -338,18 +334,7 @@ export const makeKeyEditing = Effect.gen(function* () {
     yield* changes.record({ action: "key.updated", id, schema: ApiKey, before, after })
     yield* Effect.annotateLogs(Effect.logInfo("API key updated"), { key_id: id })
     return updated
-  })
-
-  const update = Effect.fn("ApiKeys.update")(function* (id: ApiKeyId, given: UpdateApiKey, ifMatch?: string) {
-    const patch = yield* checkPatch(given)
-    return yield* change(id, (before) => patched(before, patch), ifMatch)
   }, transaction)
 
-  const define = Effect.fn("ApiKeys.define")(function* (id: ApiKeyId, request: CreateApiKey) {
-    const { relayer_ids, ...rest } = request
-    const named = relayer_ids === undefined ? {} : { relayer_ids: relayer_ids.map((id) => RelayerId.make(id)) }
-    return yield* change(id, () => Effect.succeed(powersOf({ ...rest, ...named })))
-  }, transaction)
-
-  return { hold, refusals, update, define }
+  return { hold, refusals, update }
 })

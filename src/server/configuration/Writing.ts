@@ -1,15 +1,17 @@
 // Carries out the steps of a plan: what the service refuses first, how signers are prepared, and how each object is written.
 import { Duration, Effect, Option, Predicate, Redacted, Result, Schema } from "effect"
-import { ApiKeyId, CreateApiKey } from "../../domain/access/ApiKey.ts"
+import { ApiKeyId, CreateApiKey, UpdateApiKey } from "../../domain/access/ApiKey.ts"
 import { nameOf, unmasked } from "../../domain/configuration/Comparison.ts"
 import type { FoundState, WantedState } from "../../domain/configuration/Comparison.ts"
+import { isMembers } from "../../domain/configuration/Document.ts"
 import type { WantedObject } from "../../domain/configuration/Document.ts"
+import { requestOf } from "../../domain/configuration/Exported.ts"
 import { PlanRefused } from "../../domain/configuration/Plan.ts"
 import type { Plan, Step } from "../../domain/configuration/Plan.ts"
 import { referencesOf } from "../../domain/configuration/Planning.ts"
 import { CreateNetwork, NetworkId } from "../../domain/network/Network.ts"
-import { CreateNotification, NotificationId } from "../../domain/notification/Notification.ts"
-import { CreateRelayer, RelayerId } from "../../domain/relayer/Relayer.ts"
+import { CreateNotification, NotificationId, UpdateNotification } from "../../domain/notification/Notification.ts"
+import { CreateRelayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import { BadGateway, ServiceUnavailable } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import { CreateSigner, ReplaceSignerCredentials } from "../../domain/signer/CreateSigner.ts"
@@ -62,9 +64,34 @@ const createRelayerRequest = ({ request }: WantedObject, state: WantedState, fou
   return relayer({ ...request, ...(custom_rpc_urls === undefined ? {} : { custom_rpc_urls }) })
 }
 
-/** A relayer that exists. If the document does not manage its pause, the pause stays as it is. */
-const updateRelayerRequest = ({ managesPaused, request }: WantedObject, found: FoundState | undefined) =>
-  relayer({ ...request, ...(managesPaused ? {} : { paused: found?.fields["paused"] === true }) })
+/** A merge patch (RFC 7396) that makes one value of the other. */
+const mergePatchOf = (before: unknown, after: unknown): unknown => {
+  if (!isMembers(before) || !isMembers(after)) return after ?? null
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  return Object.fromEntries(names.map((name) => [name, mergePatchOf(before[name], after[name])]))
+}
+
+/** The fields of a request that a step changes. */
+const changedFields = ({ changes }: Step): ReadonlyArray<string> => [
+  ...new Set(changes.map(({ path }) => path.split(".")[0] ?? ""))
+]
+
+interface Changing {
+  readonly step: Step
+  readonly state: WantedState
+  readonly found: FoundState | undefined
+}
+
+/** What the step changes, in the form of an update. Fields that the document does not manage are not among the changes. */
+const patchOf = ({ step, state, found }: Changing): Members => {
+  const before = found === undefined ? {} : requestOf(found)
+  const after = requestOf(state)
+  return Object.fromEntries(changedFields(step).map((name) => [name, mergePatchOf(before[name], after[name])]))
+}
+
+const relayerPatch = Schema.decodeUnknownSync(UpdateRelayer)
+const keyPatch = Schema.decodeUnknownSync(UpdateApiKey)
+const notificationPatch = Schema.decodeUnknownSync(UpdateNotification)
 
 const signerRequest = typed(CreateSigner)
 const apiKeyRequest = typed(CreateApiKey)
@@ -238,9 +265,6 @@ interface Writer {
 
 const noStored: ReadonlyMap<string, string> = new Map()
 
-const changedFields = ({ changes }: Step): ReadonlySet<string> =>
-  new Set(changes.map(({ path }) => path.split(".")[0] ?? ""))
-
 /** A key loses a relayer that is replaced, and gets it back. */
 const regaining = (step: Step): Step =>
   step.action === "none" || step.action === "adopt"
@@ -259,16 +283,14 @@ export const make = Effect.gen(function* () {
 
   const defineNetwork = ({ object }: Context): Written => networks.define(networkRequest(object.request))
 
-  const updateNotification = ({ step, object }: Context): Written => {
-    const fields = changedFields(step)
-    const { paused } = object.request
-    const { url, signing_key } = notificationRequest(completeRequest(object, noStored))
+  /** A key of webhooks is no field that is compared. */
+  const updateNotification = (context: Context): Written => {
+    const { step, object } = context
+    const { signing_key = "" } = notificationRequest(completeRequest(object, noStored))
+    const patch = notificationPatch(patchOf(context))
+    const isOtherKey = changedFields(step).includes("signing_key")
     return Effect.asVoid(
-      notifications.update(NotificationId.make(step.id), {
-        ...(fields.has("url") ? { url } : {}),
-        ...(fields.has("signing_key") ? { signing_key: signing_key ?? "" } : {}),
-        ...(fields.has("paused") && typeof paused === "boolean" ? { paused } : {})
-      } as Parameters<typeof notifications.update>[1])
+      notifications.update(NotificationId.make(step.id), { ...patch, ...(isOtherKey ? { signing_key } : {}) })
     )
   }
 
@@ -301,13 +323,13 @@ export const make = Effect.gen(function* () {
     },
     relayers: {
       create: ({ found, object, state }) => Effect.asVoid(relayers.create(createRelayerRequest(object, state, found))),
-      update: ({ found, object, step }) =>
-        relayers.define(RelayerId.make(step.id), updateRelayerRequest(object, found)),
+      update: (context) =>
+        Effect.asVoid(relayers.update(RelayerId.make(context.step.id), relayerPatch(patchOf(context)))),
       remove: (id) => relayers.delete(RelayerId.make(id))
     },
     api_keys: {
       create: createKey,
-      update: ({ step, object }) => Effect.asVoid(keys.define(ApiKeyId.make(step.id), apiKeyRequest(object.request))),
+      update: (context) => Effect.asVoid(keys.update(ApiKeyId.make(context.step.id), keyPatch(patchOf(context)))),
       remove: (id) => Effect.asVoid(keys.delete(ApiKeyId.make(id)))
     }
   }
@@ -438,9 +460,7 @@ export const makeRefusals = Effect.gen(function* () {
     add(
       "relayers",
       yield* relayers.refusals(
-        new Map(
-          changed.map(({ found, object, step }) => [RelayerId.make(step.id), updateRelayerRequest(object, found)])
-        )
+        new Map(changed.map((written) => [RelayerId.make(written.step.id), relayerPatch(patchOf(written))]))
       )
     )
     const created = of("relayers")

@@ -1,5 +1,5 @@
 // The rules of creating, changing and deleting a relayer.
-import { Array, Cause, Effect, Equal, Option, Result } from "effect"
+import { Array, Cause, Effect, Option, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import * as Caller from "../../domain/access/Caller.ts"
@@ -8,14 +8,7 @@ import { unanswered } from "../../domain/health/Funding.ts"
 import { networkId } from "../../domain/network/Network.ts"
 import type { NetworkType } from "../../domain/network/Network.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
-import {
-  applyDefinition,
-  applyRelayerPatch,
-  createRequestOf,
-  RelayerId,
-  RelayerIdTaken,
-  RelayerInUse
-} from "../../domain/relayer/Relayer.ts"
+import { applyRelayerPatch, RelayerId, RelayerIdTaken, RelayerInUse } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, Relayer, RelayerIsChannel, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import { BadRequest, checkResourceSize, isCurrentVersion, PreconditionFailed } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
@@ -360,6 +353,12 @@ export const makeRelayerEditing = Effect.gen(function* () {
     return yield* matching(ifMatch, yield* Effect.flatMap(repo.findForUpdate(id), orNotFound))
   })
 
+  const refusal = Effect.fnUntraced(function* (held: HeldRelayer, patch: UpdateRelayer) {
+    yield* checkLimits(patch)
+    const { request } = yield* applyRelayerPatch(held.value, yield* urls.open(held), patch)
+    if (patch.custom_rpc_urls !== undefined) yield* urls.check(request.custom_rpc_urls)
+  })
+
   const update = Effect.fn("Relayers.update")(function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
     yield* checkLimits(patch)
     const held = yield* hold(id, ifMatch)
@@ -367,35 +366,13 @@ export const makeRelayerEditing = Effect.gen(function* () {
     return isChanged ? yield* store(held, request, patch.custom_rpc_urls !== undefined) : held
   }, transaction)
 
-  /** What the request makes of the relayer. */
-  const defined = Effect.fnUntraced(function* (held: HeldRelayer, given: CreateRelayer) {
-    const opened = yield* urls.open(held)
-    const { request, isChanged } = yield* applyDefinition(held.value, opened, given)
-    const before = createRequestOf(held.value, opened)
-    const withUrls = !Equal.equals(before.custom_rpc_urls, request.custom_rpc_urls)
-    if (!isChanged) return { request, isChanged, withUrls }
-    yield* checkLimits({
-      ...(withUrls ? { custom_rpc_urls: request.custom_rpc_urls ?? null } : {}),
-      ...(Equal.equals(before.policies, request.policies) ? {} : { policies: {} })
-    })
-    if (withUrls) yield* urls.check(request.custom_rpc_urls)
-    return { request, isChanged, withUrls }
-  })
-
-  const define = Effect.fn("Relayers.define")(function* (id: RelayerId, given: CreateRelayer) {
-    const held = yield* hold(id)
-    const { isChanged, request, withUrls } = yield* defined(held, given)
-    if (isChanged) yield* store(held, request, withUrls)
-  }, transaction)
-
-  /** Why `define` would fail for each of the relayers. One that does not exist any more is left out. */
-  const refusals = Effect.fnUntraced(function* (requests: ReadonlyMap<RelayerId, CreateRelayer>) {
+  /** Why `update` would fail for each of the relayers. One that does not exist any more is left out. */
+  const refusals = Effect.fnUntraced(function* (patches: ReadonlyMap<RelayerId, UpdateRelayer>) {
     const refused = new Map<RelayerId, string>()
-    const held = requests.size === 0 ? [] : yield* repo.findAllSealed([...requests.keys()], false)
+    const held = patches.size === 0 ? [] : yield* repo.findAllSealed([...patches.keys()], false)
     for (const row of held) {
-      const given = requests.get(row.id)
-      const result = given === undefined ? undefined : yield* Effect.result(defined(row, given))
-      if (result !== undefined && Result.isFailure(result)) refused.set(row.id, result.failure.message)
+      const result = yield* Effect.result(refusal(row, patches.get(row.id) ?? {}))
+      if (Result.isFailure(result)) refused.set(row.id, result.failure.message)
     }
     return refused
   })
@@ -429,5 +406,5 @@ export const makeRelayerEditing = Effect.gen(function* () {
     yield* Effect.annotateLogs(Effect.logInfo("relayer deleted"), { relayer_id: id })
   }, transaction)
 
-  return { update, define, refusals, delete: remove }
+  return { update, refusals, delete: remove }
 })

@@ -150,21 +150,11 @@ export class Relayers extends Context.Service<
       ifMatch?: string
     ): Effect.Effect<StoredRelayer, RelayerNotFound | BadRequest | PreconditionFailed | TransactionLimitExceeded>
     /**
-     * Makes the relayer what the request says: what the request leaves out is removed. Network and signer must be those of the
-     * relayer. Fails as `update` does.
+     * Why `update` would fail for each of the relayers. One that does not exist is left out.
      *
      * @internal
      */
-    define(
-      id: RelayerId,
-      request: CreateRelayer
-    ): Effect.Effect<void, RelayerNotFound | BadRequest | PreconditionFailed | TransactionLimitExceeded>
-    /**
-     * Why `define` would fail for each of the relayers. One that does not exist is left out.
-     *
-     * @internal
-     */
-    refusals(requests: ReadonlyMap<RelayerId, CreateRelayer>): Effect.Effect<ReadonlyMap<RelayerId, string>>
+    refusals(patches: ReadonlyMap<RelayerId, UpdateRelayer>): Effect.Effect<ReadonlyMap<RelayerId, string>>
     /**
      * Fails as `create` does, as far as the request alone says: what it refers to is not read.
      *

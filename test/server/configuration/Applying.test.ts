@@ -175,6 +175,43 @@ layerEach(TestApi.layer())("applies of configurations", (it) => {
     })
   )
 
+  it.effect("what the document leaves out of an object that it had before is removed", () =>
+    Effect.gen(function* () {
+      const { dashboard } = document.api_keys
+      const { ops } = document.notifications
+      const { notification_id: _, ...relayer } = document.relayers.treasury
+      const limits = { max_value: "5", solana: { max_value: "7", receivers: [] } }
+      const rich = {
+        ...treasury({
+          custom_rpc_urls: [{ url: "https://own.example.com/v1/secret-path" }],
+          policies: { min_balance: "7", gas_price_cap: 9, whitelist_receivers: [] }
+        }),
+        api_keys: {
+          dashboard: { ...dashboard, transaction_limits: limits, expires_at: "2090-01-01T00:00:00Z" }
+        }
+      }
+      const poor = {
+        ...document,
+        notifications: { ops: { url: ops.url } },
+        relayers: { ...document.relayers, treasury: { ...relayer, policies: { min_balance: "7" } } },
+        api_keys: { dashboard: { name: "Board", scopes: ["relayers:read"], transaction_limits: { solana: {} } } }
+      }
+      yield* applied(rich)
+      assert.lengthOf((yield* applied(poor)).changed, 3)
+      const stored = (path: string) => Effect.map(call(`/api/v1/${path}`), ({ json }) => json.data as object)
+      const treasured = yield* stored("relayers/treasury")
+      assert.deepInclude(treasured, { policies: { min_balance: 7 } })
+      assert.doesNotHaveAnyKeys(treasured, ["notification_id", "custom_rpc_urls"])
+      const board = yield* stored("api-keys/dashboard")
+      assert.deepInclude(board, { name: "Board", transaction_limits: { solana: {} } })
+      assert.doesNotHaveAnyKeys(board, ["relayer_ids", "expires_at"])
+      assert.deepInclude(yield* stored("notifications/ops"), { has_signing_key: false })
+      assert.deepInclude(yield* planned(poor), { counts: { create: 0, change: 0, delete: 0, unchanged: 6 } })
+      yield* applied(rich)
+      assert.deepInclude(yield* planned(rich), { counts: { create: 0, change: 0, delete: 0, unchanged: 6 } })
+    })
+  )
+
   it.effect("a parent network and its child change in one apply", () =>
     Effect.gen(function* () {
       const networks = (blocktime: number) => ({
