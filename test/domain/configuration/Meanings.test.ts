@@ -7,11 +7,12 @@ import {
   keyFields,
   kinds,
   meaningsIn,
+  meaningsOf,
   requests
 } from "../../../src/domain/configuration/Document.ts"
 import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"
 import { EvmPolicy } from "../../../src/domain/relayer/Policy.ts"
-import { harmless } from "../../../src/domain/request/Change.ts"
+import * as Change from "../../../src/domain/request/Change.ts"
 import { judged, meaningOf } from "../../../src/domain/request/Field.ts"
 import { maybe } from "../../../src/domain/request/Shown.ts"
 
@@ -47,12 +48,72 @@ describe("the meaning of a change", () => {
     }
   })
 
+  it("is this one for the fields whose changes a plan marks", () => {
+    const nameOf = (meaning: Change.Meaning) =>
+      Object.entries(Change).find(([, known]) => known === meaning)?.[0] ?? "its own"
+    const unmarked = new Set(["harmless", "labels", "identity", "providerUrls"])
+    const marked = kinds.flatMap((kind) =>
+      [...meaningsOf(kind)]
+        .map(([path, meaning]) => `${kind}.${path}: ${nameOf(meaning)}`)
+        .filter((line) => !unmarked.has(line.slice(line.lastIndexOf(" ") + 1)))
+    )
+    assert.deepStrictEqual(
+      marked.filter((line) => !/price_(source|bounds)\.|channels\./.test(line)),
+      [
+        "networks.finality_by_one: its own",
+        "networks.chain_id: its own",
+        "networks.required_confirmations: lowerLimit",
+        "networks.tip_cap: upperLimit",
+        "networks.passphrase: its own",
+        "notifications.url: receiverUrl",
+        "notifications.paused: pause",
+        "signers.config.passphrase: decisive",
+        "relayers.paused: pause",
+        "relayers.policies.gas_price_cap: upperLimit",
+        "relayers.policies.whitelist_receivers: onlyListed",
+        "relayers.policies.allowed_programs: onlyListed",
+        "relayers.policies.allowed_accounts: onlyListed",
+        "relayers.policies.disallowed_accounts: exceptListed",
+        "relayers.policies.allowed_tokens: payableTokens",
+        "relayers.policies.allowed_tokens.*: tokenEntry",
+        "relayers.policies.allowed_tokens.*.max_allowed_fee: upperLimit",
+        "relayers.policies.allowed_tokens.*.price_bounds: decisive",
+        "relayers.policies.allowed_tokens.*.swap_config.slippage_percentage: upperLimit",
+        "relayers.policies.max_allowed_fee_lamports: upperLimit",
+        "relayers.policies.slippage_percentage: upperLimit",
+        "relayers.policies.price_source: decisive",
+        "relayers.policies.allowed_extensions: besidesListed",
+        "relayers.policies.fee_payer_as_authority: decisive",
+        "relayers.policies.authority_programs: alsoListed",
+        "relayers.policies.max_lamports_out: upperLimit",
+        "relayers.policies.max_fee: upperLimit",
+        "relayers.policies.channels: decisive",
+        "relayers.policies.allowed_operations: besidesListed",
+        "api_keys.scopes: alsoListed",
+        "api_keys.relayer_ids: onlyListed",
+        "api_keys.expires_at: decisive",
+        "api_keys.transaction_limits.max_value: upperLimit",
+        "api_keys.transaction_limits.max_fee_per_day: upperLimit",
+        "api_keys.transaction_limits.receivers: onlyListed",
+        "api_keys.transaction_limits.solana.max_value: upperLimit",
+        "api_keys.transaction_limits.solana.max_fee_per_day: upperLimit",
+        "api_keys.transaction_limits.solana.receivers: onlyListed",
+        "api_keys.transaction_limits.stellar.max_value: upperLimit",
+        "api_keys.transaction_limits.stellar.max_fee_per_day: upperLimit",
+        "api_keys.transaction_limits.stellar.receivers: onlyListed"
+      ]
+    )
+  })
+
   it("is missed if a new field of a policy does not say it", () => {
     const withField = (field: Schema.Constraint) =>
       Schema.Struct({ policies: Schema.Struct({ ...EvmPolicy.fields, new_cap: field }) })
     assert.deepStrictEqual(silentIn(withField(maybe(Schema.BigInt))), ["policies.new_cap"])
-    assert.deepStrictEqual(silentIn(withField(judged(Schema.BigInt, harmless))), [])
-    assert.deepStrictEqual(silentIn(withField(maybe(Schema.BigInt, { change: harmless, description: "New." }))), [])
+    assert.deepStrictEqual(silentIn(withField(judged(Schema.BigInt, Change.harmless))), [])
+    assert.deepStrictEqual(
+      silentIn(withField(maybe(Schema.BigInt, { change: Change.harmless, description: "New." }))),
+      []
+    )
   })
 
   it("is the same for all types of a kind, because a plan has one table for them", () => {

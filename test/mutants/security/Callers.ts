@@ -3,6 +3,7 @@ import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
 const claims = "docs/security/tests.md"
+const plans = "docs/configuration-as-code.md"
 const console = "docs/security/console.md"
 const failures = "test/transactions-failures.md"
 
@@ -202,6 +203,53 @@ export const callers: ReadonlyArray<Mutant> = [
       before: "if (!Caller.isAdministrator(yield* Caller.current)) return yield* new Caller.Forbidden({})",
       after: "",
       test: "test/server/audit/AuditCheckpoints.test.ts"
+    }
+  ]),
+  ...inFile("src/domain/request/Change.ts", [
+    {
+      name: "plan-marks-a-removed-limit",
+      rule: "A plan marks a limit that is raised, and one that is removed.",
+      source: `${plans}: what allows more is marked`,
+      before: "before !== undefined && (after === undefined || isGreater(after, before))",
+      after: "before !== undefined && after !== undefined && isGreater(after, before)",
+      test: "test/domain/configuration/Comparison.test.ts"
+    },
+    {
+      name: "plan-compares-amounts-exactly",
+      rule: "A plan compares amounts beyond 2^53 exactly.",
+      source: `${plans}: what allows more is marked`,
+      before: "return isExact ? BigInt(one) > BigInt(other) : ",
+      after: "return ",
+      test: "test/domain/configuration/Comparison.test.ts"
+    }
+  ]),
+  ...inFile("src/domain/relayer/Policy.ts", [
+    {
+      name: "fields-of-policies-say-what-a-change-means",
+      rule: "Each field of a policy says what a change of it means.",
+      source: `${plans}: what allows more is marked`,
+      before: "max_lamports_out: upperLimit(",
+      after: "max_lamports_out: maybe(",
+      test: "test/domain/configuration/Meanings.test.ts"
+    },
+    {
+      name: "limits-of-policies-are-marked",
+      rule: "A plan marks a higher limit of a policy.",
+      source: `${plans}: what allows more is marked`,
+      before: "max_lamports_out: upperLimit(",
+      after: "max_lamports_out: harmless(",
+      test: "test/domain/configuration/Meanings.test.ts"
+    }
+  ]),
+  ...inFile("src/server/configuration/Writing.ts", [
+    {
+      name: "apply-removes-what-is-left-out",
+      rule: "An apply removes what the document leaves out.",
+      source: `${plans}: an apply makes of an object what the document says`,
+      before: "if (!isMembers(before) || !isMembers(after)) return after ?? null",
+      after: "if (!isMembers(before) || !isMembers(after)) return after ?? before",
+      test: "test/server/configuration/Applying.test.ts",
+      only: "what the document leaves out of an object that it had before is removed"
     }
   ])
 ]
