@@ -1,5 +1,5 @@
-// Removes the documentation of fields and endpoints from modules. It is half of the client's code, and
-// only the OpenAPI document uses it.
+// Removes the documentation of fields and endpoints from modules, and what changes of fields mean. It is half of the client's code, and
+// only the OpenAPI document and plans of configurations use it.
 import { parseAst } from "rolldown/parseAst"
 
 interface Edit {
@@ -43,6 +43,7 @@ const texts = new Set(["Literal", "TemplateLiteral"])
 const isDocumentation = ({ key, value }: Property) => {
   if (key?.name === "description" || key?.name === "title") return texts.has(value.type)
   if (key?.name === "examples") return value.type === "ArrayExpression"
+  if (key?.name === "change") return value.type === "Identifier"
   return key?.name === "contentMediaType" || key?.name === "contentSchema"
 }
 
@@ -54,6 +55,9 @@ const isEmptied = (call: Call) => {
   const [given, ...more] = call.arguments
   return given !== undefined && more.length === 0 && isObjectLiteral(given) && given.properties.every(isDocumentation)
 }
+
+/** Functions of `Field.ts` whose first argument is the schema, which they return with annotations. */
+const annotators = new Set(["field", "judged", "measured"])
 
 /** Which argument of a function is a text for the document. */
 const textAt: ReadonlyMap<string, number> = new Map([
@@ -70,7 +74,7 @@ const ofCall = (code: string, call: Call): ReadonlyArray<Edit> => {
   const { callee } = call
   const [first] = call.arguments
   if (first === undefined) return []
-  if (callee.name === "field") return [edit(call.start, first.start, "("), edit(first.end, call.end, ")")]
+  if (annotators.has(callee.name ?? "")) return [edit(call.start, first.start, "("), edit(first.end, call.end, ")")]
   if (callee.name === "shown") return [edit(first.end, call.end, ")")]
   if (callee.name === "doc" || callee.name === "documented") return [edit(call.start, call.end, "({})")]
   const text = call.arguments.at(textAt.get(callee.name ?? "") ?? call.arguments.length)

@@ -4,6 +4,11 @@ import { undocumented } from "../../scripts/client/Undocumented.ts"
 
 const cases: ReadonlyArray<readonly [string, string, string]> = [
   ["texts of fields", `field(Schema.String, "a text", "x")`, `(Schema.String)`],
+  [
+    "meanings of changes",
+    `S({ a: judged(field(X, "b"), harmless), c: maybe(Y, { change: harmless }) })`,
+    `S({ a: ((X)), c: maybe(Y, { change: undefined }) })`
+  ],
   ["nested fields", `S({ a: shown(field(X, "b"), "a", 1) })`, `S({ a: shown((X)) })`],
   ["annotations", `X.annotate({ description: "a", examples: [1] }).check(y)`, `X.check(y)`],
   [
