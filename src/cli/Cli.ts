@@ -42,12 +42,10 @@ const description = `Manages blockchain relayers. Without a command it serves th
 
 export type Start = (given: ServeFlagValues) => Effect.Effect<void, { readonly message: string }>
 
-const rotateKey = Verb.call("rotate-key", {}, (client) => client.masterKey.rotate({})).pipe(
-  Verb.about(
-    "Re-encrypt every secret with the STORAGE_ENCRYPTION_KEY of the service, or with a new key if the service keeps its own.",
-    "rotate-key"
-  )
-)
+const rotateKey = Verb.call("rotate-key", "masterKey.rotate", ["rotate-key"], {
+  about:
+    "Re-encrypt every secret with the STORAGE_ENCRYPTION_KEY of the service, or with a new key if the service keeps its own."
+})
 
 const root = (start: Start) =>
   Command.make("effect-relayer", serveFlags, start).pipe(

@@ -30,6 +30,9 @@ export type ErrorOf<Group extends string, Name extends string> =
   | Sent<Endpoint<Group, Name>>
   | Decoded<Endpoint<Group, Name>>
 
+/** What the schema of the response decodes to. */
+export type SuccessOf<Group extends string, Name extends string> = Endpoint<Group, Name>["~Success"]["Type"]
+
 type Mode = HttpApiClient.Client.ResponseMode
 
 interface Options<M extends Mode> {

@@ -2,24 +2,12 @@
 import { Console, DateTime, Effect, Option, Schedule, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as fs from "node:fs/promises"
-import {
-  AuditExportRecord,
-  AuditHead,
-  AuditHeadText,
-  AuditQuery,
-  KnownAction,
-  KnownAuditResource
-} from "../../domain/audit/Audit.ts"
-import type { AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
-import { Instant } from "../../domain/request/Shown.ts"
+import { AuditExportRecord, AuditHead, AuditHeadText } from "../../domain/audit/Audit.ts"
+import type { AuditVerification } from "../../domain/audit/Audit.ts"
 import { firstBroken } from "../../server/audit/Chain.ts"
 import * as Call from "../kit/Call.ts"
 import { connectionFlags } from "../kit/Call.ts"
-import * as Field from "../kit/Field.ts"
-import { describeFlags } from "../kit/Field.ts"
 import * as Print from "../kit/Print.ts"
-import { listFlags, printList } from "../kit/Print.ts"
-import type { ListColumns } from "../kit/Print.ts"
 import { CommandFailed, exitCodes } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
 import { askFirst, confirmFlag } from "../kit/Verb.ts"
@@ -121,24 +109,16 @@ const headFlag = (name: string, description: string) =>
     Flag.withSchema(AuditHeadText)
   )
 
-const checkpoint = Command.make("checkpoint", { given: Print.flags }, ({ given }) =>
-  Print.one(
-    given,
-    (client) => client.audit.checkpoint({}),
-    ({ data }) => [["checkpoint", textOf(data)]]
-  )
-).pipe(Verb.about("Create a checkpoint at the last record.", "audit checkpoint"))
+const checkpoint = Verb.call("checkpoint", "audit.checkpoint", ["audit checkpoint"], {
+  rows: ({ data }) => [["checkpoint", textOf(data)]]
+})
 
-const checkpoints = Command.make("checkpoints", { given: Print.flags }, ({ given }) =>
-  Print.one(
-    given,
-    (client) => client.audit.checkpoints({}),
-    ({ data }) => [
-      ["CHECKPOINT", "PRUNED"],
-      ...data.map((each) => [textOf(each), each.pruned_at === undefined ? "no" : "yes"])
-    ]
-  )
-).pipe(Verb.about("List the checkpoints, newest first.", "audit checkpoints"))
+const checkpoints = Verb.call("checkpoints", "audit.checkpoints", ["audit checkpoints"], {
+  rows: ({ data }) => [
+    ["CHECKPOINT", "PRUNED"],
+    ...data.map((each) => [textOf(each), each.pruned_at === undefined ? "no" : "yes"])
+  ]
+})
 
 const exported = Command.make(
   "export",
@@ -193,7 +173,7 @@ const prune = Command.make(
       Print.one(
         given,
         (client) => client.audit.prune({ params: { position: before.position }, payload: { hash: before.hash } }),
-        ({ data }) => [["pruned up to", textOf(data)]]
+        { rows: ({ data }) => [["pruned up to", textOf(data)]] }
       )
     )
 ).pipe(
@@ -203,47 +183,26 @@ const prune = Command.make(
   )
 )
 
-const columns: ListColumns<AuditRecord> = {
-  POSITION: ({ position }) => String(position),
-  AT: ({ at }) => DateTime.formatIso(at),
-  KEY: ({ key_id }) => key_id,
-  ACTION: ({ action }) => action,
-  RESOURCE: ({ resource_id }) => resource_id,
-  CLIENT: ({ client_address }) => client_address,
-  REQUEST: ({ request_id }) => request_id
-}
+/** Most records on a page. */
+const recordsPerPage = 1000
 
-const filter = describeFlags(Schema.Struct(AuditQuery), {
-  action: Field.choice("action", KnownAction.literals),
-  resource: Field.choice("resource", KnownAuditResource.literals),
-  resource_id: Field.text("resource_id"),
-  key_id: Field.text("key_id"),
-  request_id: Field.text("request_id"),
-  since: Field.of("since", Instant),
-  until: Field.of("until", Instant),
-  order: Field.choice("order", ["newest", "oldest"])
-})
-
-const pages = describeFlags(Schema.Struct(AuditQuery), {
-  limit: Field.integer("limit"),
-  cursor: Field.text("cursor")
-})
-
-const list = Command.make(
+const list = Verb.list(
   "list",
-  { given: listFlags, filter, pages },
-  ({ given, filter, pages: { limit, cursor } }) => {
-    const query = { ...(given.all ? { limit: 1000 } : {}), ...Field.given({ ...filter, limit }) }
-    return printList(given, columns, Field.given({ cursor }), (client, place) =>
-      client.audit.list({ query: { ...query, ...Field.given({ cursor: Option.fromUndefinedOr(place.cursor) }) } })
-    )
-  }
-).pipe(
-  Verb.about(
-    "List the audit log.",
+  "audit.list",
+  {
+    POSITION: ({ position }) => String(position),
+    AT: ({ at }) => DateTime.formatIso(at),
+    KEY: ({ key_id }) => key_id,
+    ACTION: ({ action }) => action,
+    RESOURCE: ({ resource_id }) => resource_id,
+    CLIENT: ({ client_address }) => client_address,
+    REQUEST: ({ request_id }) => request_id
+  },
+  [
     "audit list --resource relayer --resource-id payouts",
     "audit list --all --order oldest --since 2030-01-01T00:00:00Z --output json"
-  )
+  ],
+  { most: recordsPerPage }
 )
 
 const rowsOf = ({ valid, checked, head }: AuditVerification) => [

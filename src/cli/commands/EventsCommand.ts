@@ -1,12 +1,11 @@
 // `events`: lists events in their order, and follows new ones.
-import { Console, DateTime, Effect, Option, Schema } from "effect"
-import { Command, Flag } from "effect/cli"
-import { EventQuery, KnownEventType, maxEvents, maxWait } from "../../domain/event/Event.ts"
+import { Console, DateTime, Effect, Option } from "effect"
+import { Command } from "effect/cli"
+import { KnownEventType, maxEvents, maxWait } from "../../domain/event/Event.ts"
 import type { Event } from "../../domain/event/Event.ts"
-import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import * as Call from "../kit/Call.ts"
+import * as Contract from "../kit/Contract.ts"
 import * as Field from "../kit/Field.ts"
-import { describeFlags } from "../kit/Field.ts"
 import * as Print from "../kit/Print.ts"
 import { listFlags } from "../kit/Print.ts"
 import type { ListColumns } from "../kit/Print.ts"
@@ -23,14 +22,14 @@ const columns: ListColumns<Event> = {
 
 const rowOf = (event: Event) => Object.values(columns).map((cell) => cell(event))
 
-const filter = describeFlags(Schema.Struct(EventQuery), {
-  after: Field.integer("after"),
-  type: Field.many(Flag.Literals("type", KnownEventType.literals)),
-  relayer_id: Field.of("relayer", RelayerId),
-  resource_id: Field.text("resource_id")
+const listed = Contract.call<{ readonly data: ReadonlyArray<Event> }>("events.list", {
+  hidden: ["before", "wait"],
+  flags: { relayer_id: "relayer" }
 })
 
-const { limit } = describeFlags(Schema.Struct(EventQuery), { limit: Field.integer("limit") })
+const { limit: _, ...filter } = listed.config.query
+
+type Query = Readonly<Record<string, unknown>>
 
 /** The decoded events, and the JSON of the response, which has every digit. */
 interface Batch {
@@ -40,9 +39,9 @@ interface Batch {
 
 const open = Effect.fnUntraced(function* (given: Print.OutputFlags) {
   const run = yield* Call.open(given)
-  return (query: EventQuery) =>
+  return (query: Query) =>
     Effect.map(
-      run((client) => client.events.list({ query, headers: {} })),
+      run((client) => Effect.flatMap(listed.query(query), (query) => listed.send(client, { query, headers: {} }))),
       ({ value, answer }): Batch => {
         const raw = Print.dataOf(answer)
         return { events: value.data, raw: Array.isArray(raw) ? raw : [] }
@@ -50,17 +49,17 @@ const open = Effect.fnUntraced(function* (given: Print.OutputFlags) {
     )
 })
 
-const continueAfter = (query: EventQuery, { events }: Batch): EventQuery => {
+const continueAfter = (query: Query, { events }: Batch): Query => {
   const last = events.at(-1)
   return last === undefined ? query : { ...query, after: last.id }
 }
 
 const list = Command.make(
   "list",
-  { given: listFlags, filter, limit },
-  Effect.fnUntraced(function* ({ given, filter, limit }) {
+  { given: listFlags, query: listed.config.query },
+  Effect.fnUntraced(function* ({ given, query: asked }) {
     const next = yield* open(given)
-    let query: EventQuery = { ...(given.all ? { limit: maxEvents } : {}), ...Field.given({ ...filter, limit }) }
+    let query: Query = { ...(given.all ? { limit: maxEvents } : {}), ...Field.given(asked) }
     const all: { events: Array<Event>; raw: Array<unknown> } = { events: [], raw: [] }
     let batch: Batch
     do {
@@ -110,7 +109,7 @@ const follow = Command.make(
   Effect.fnUntraced(function* ({ given, filter }) {
     const next = yield* open(given)
     if (given.output === "table") for (const line of lines([Object.keys(columns)])) yield* Console.log(line)
-    let query: EventQuery = { limit: maxEvents, wait: maxWait, ...Field.given(filter) }
+    let query: Query = { limit: maxEvents, wait: maxWait, ...Field.given(filter) }
     let reached = false
     while (true) {
       const found = yield* Effect.catchIf(

@@ -1,22 +1,25 @@
 // `transactions`: sends, lists, replaces, cancels, explains and awaits transactions.
-import { Console, DateTime, Duration, Effect, Option, Schedule, Schema } from "effect"
+import { Console, DateTime, Duration, Effect, Option, Schedule } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import { Instant } from "../../domain/request/Shown.ts"
-import type { ShownTransaction, TransactionBody } from "../../networks/core/Family.ts"
-import { ListedOrigin, TransactionFilter } from "../../networks/core/TransactionRequests.ts"
-import { Speed, TransactionId, TransactionStatus } from "../../networks/core/TransactionValues.ts"
+import type { ShownTransaction } from "../../networks/core/Family.ts"
+import { TransactionId } from "../../networks/core/TransactionValues.ts"
+import type { TransactionStatus } from "../../networks/core/TransactionValues.ts"
 import { ReplaceEvmTransaction, SendEvmTransaction } from "../../networks/evm/rules/EvmSchemas.ts"
 import { SendSolanaTransaction } from "../../networks/solana/rules/SolanaExchanges.ts"
 import { SendStellarTransaction } from "../../networks/stellar/rules/StellarRequests.ts"
 import * as Call from "../kit/Call.ts"
+import * as Contract from "../kit/Contract.ts"
 import * as Field from "../kit/Field.ts"
-import { bodyConfig, describeFlags, Lifetime, readBody } from "../kit/Field.ts"
+import { Lifetime } from "../kit/Field.ts"
 import * as Print from "../kit/Print.ts"
-import { cursorFlag, firstPlace, listFlags, pageFlags, printList } from "../kit/Print.ts"
-import type { ListColumns } from "../kit/Print.ts"
 import { CommandFailed, exitCodes, fieldRows, printable } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
+
+const relayer = Argument.String("relayer").pipe(
+  Argument.withSchema(RelayerId),
+  Argument.withDescription("Id of the relayer")
+)
 
 // `transactions wait`: waits until a transaction is mined or final.
 
@@ -38,16 +41,14 @@ const isPassing = ({ exitCode, status }: CommandFailed): boolean =>
 
 const hasFailed = (status: TransactionStatus): boolean => !order.includes(status)
 
-const TransactionsWaitCommand = Command.make(
+const wait = Command.make(
   "wait",
   {
     given: Print.flags,
-    relayer: Argument.String("relayer").pipe(
-      Argument.withSchema(RelayerId),
-      Argument.withDescription("Id of the relayer")
-    ),
+    relayer,
     id: Verb.id(TransactionId),
-    until: Field.choice("until", ["submitted", "mined", "confirmed"]).pipe(
+    until: Flag.Literals("until", ["submitted", "mined", "confirmed"]).pipe(
+      Flag.optional,
       Flag.withDescription("Status to wait for (default confirmed)")
     ),
     timeout: Field.of("timeout", Lifetime).pipe(
@@ -104,86 +105,6 @@ const TransactionsWaitCommand = Command.make(
   )
 )
 
-const relayer = Argument.String("relayer").pipe(
-  Argument.withSchema(RelayerId),
-  Argument.withDescription("Id of the relayer")
-)
-
-const target = { relayer, id: Verb.id(TransactionId) }
-
-/** Amounts are in wei, as decimal or 0x-hex text. */
-const fields = {
-  to: Field.text("to"),
-  value: Field.text("value"),
-  data: Flag.String("call-data").pipe(Flag.withDescription("Call data, or init code, as 0x-hex"), Flag.optional),
-  gas_limit: Field.text("gas_limit"),
-  gas_price: Field.text("gas_price"),
-  max_fee_per_gas: Field.text("max_fee_per_gas"),
-  max_priority_fee_per_gas: Field.text("max_priority_fee_per_gas"),
-  speed: Field.choice("speed", Speed.literals),
-  valid_until: Field.text("valid_until"),
-  wait_for_funds: Field.boolean("wait_for_funds"),
-  simulate: Field.boolean("simulate")
-}
-
-/** A replacement keeps what these two say if they are not given. */
-const replacementFields = {
-  ...fields,
-  valid_until: Field.text("valid_until"),
-  wait_for_funds: Field.boolean("wait_for_funds")
-}
-
-/** Requests of each network type. Flags for fields are those of evm. */
-const bodies = { evm: SendEvmTransaction, solana: SendSolanaTransaction, stellar: SendStellarTransaction }
-
-const networkType = Flag.Literals("network-type", ["evm", "solana", "stellar"]).pipe(
-  Flag.withDescription("Network type of the relayer. The fields of solana and stellar are given by `--data`"),
-  Flag.withDefault("evm")
-)
-
-const sendBody = bodyConfig(
-  SendEvmTransaction,
-  {
-    ...fields,
-    external_id: Field.text("external_id"),
-    not_before: Field.text("not_before"),
-    nonce: Field.integer("nonce"),
-    priority: Field.integer("priority")
-  },
-  {}
-)
-
-const send = Command.make(
-  "send",
-  { given: Print.flags, target: { relayer }, networkType, body: sendBody },
-  Effect.fnUntraced(function* ({ given, target, networkType, body }) {
-    const payload: TransactionBody = yield* readBody(bodies[networkType], body)
-    return yield* Print.one(given, (client) =>
-      client.transactions.send({ params: { relayer_id: target.relayer }, payload })
-    )
-  })
-).pipe(
-  Verb.about(
-    "Send a transaction. It is stored when the command returns; `transactions wait` waits until it is confirmed.",
-    "transactions send payouts --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --value 1000000000000000",
-    "transactions send payouts --data @transaction.json",
-    "transactions send payouts --network-type stellar --data @transaction.json"
-  )
-)
-
-const replace = Verb.send(
-  "replace",
-  target,
-  { schema: ReplaceEvmTransaction, fields: replacementFields },
-  (client, payload, { relayer, id }) =>
-    client.transactions.replace({ params: { relayer_id: relayer, transaction_id: id }, payload })
-).pipe(
-  Verb.about(
-    "Send another request at the nonce of a transaction. Until it is mined, the former one may still be executed.",
-    "transactions replace payouts 4f1c… --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --speed fastest"
-  )
-)
-
 /** The name of a transaction on its chain: on solana, its first signature. */
 const hashOf = (transaction: ShownTransaction): string | undefined => {
   if ("hash" in transaction) return transaction.hash
@@ -191,7 +112,7 @@ const hashOf = (transaction: ShownTransaction): string | undefined => {
   return typeof signature === "string" ? signature : undefined
 }
 
-const columns: ListColumns<ShownTransaction> = {
+const columns: Print.ListColumns<ShownTransaction> = {
   ID: ({ id }) => id,
   RELAYER: ({ relayer_id }) => relayer_id,
   CREATED: ({ created_at }) => DateTime.formatIso(created_at),
@@ -202,39 +123,23 @@ const columns: ListColumns<ShownTransaction> = {
   HASH: hashOf
 }
 
-const moment = (field: string) => Field.of(field, Instant)
+const ofRelayer = Contract.call<Print.Listed<ShownTransaction>>("transactions.list")
+const ofAll = Contract.call<Print.Listed<ShownTransaction>>("allTransactions.list")
 
-const filter = describeFlags(Schema.Struct(TransactionFilter), {
-  status: Field.many(Flag.Literals("status", TransactionStatus.literals)),
-  code: Field.many(Flag.String("code")),
-  held: Field.boolean("held"),
-  hash: Field.text("hash"),
-  external_id: Field.text("external_id"),
-  created_after: moment("created_after"),
-  created_before: moment("created_before"),
-  origin: Field.choice("origin", ListedOrigin.literals)
-})
-
+/** The list of all relayers has no pages by number. */
 const list = Command.make(
   "list",
-  {
-    given: listFlags,
-    relayer: relayer.pipe(Argument.optional),
-    pages: { ...pageFlags, cursor: cursorFlag },
-    filter
-  },
-  ({ given, relayer, pages: { cursor, ...pages }, filter }) => {
-    const start = { ...firstPlace(given.all, pages), ...Field.given({ cursor }) }
-    const query = Field.given(filter)
-    return printList<ShownTransaction, unknown>(given, columns, start, (client, { page, ...place }) =>
-      relayer._tag === "None"
-        ? client.allTransactions.list({ query: { ...query, ...place } })
-        : client.transactions.list({
-            params: { relayer_id: relayer.value },
-            query: { ...query, ...place, ...(page === undefined ? {} : { page }) }
-          })
+  { given: Print.listFlags, relayer: relayer.pipe(Argument.optional), query: ofRelayer.config.query },
+  ({ given, relayer, query }) =>
+    Print.printList(given, columns, Verb.firstPlace(given.all, Field.given(query)), (client, { page, ...place }) =>
+      Option.match(relayer, {
+        onNone: () => Effect.flatMap(ofAll.query(place), (query) => ofAll.send(client, { query })),
+        onSome: (relayer_id) =>
+          Effect.flatMap(ofRelayer.query({ ...place, page }), (query) =>
+            ofRelayer.send(client, { params: { relayer_id }, query })
+          )
+      })
     )
-  }
 ).pipe(
   Verb.about(
     "List the transactions of a relayer, or of all relayers, newest first.",
@@ -245,44 +150,52 @@ const list = Command.make(
   )
 )
 
-/** A command about one transaction. */
-const onOne = <const Name extends string, A, E>(
-  name: Name,
-  call: (
-    client: Call.Client,
-    params: { readonly relayer_id: RelayerId; readonly transaction_id: TransactionId }
-  ) => Effect.Effect<A, E>
-) => Verb.call(name, target, (client, { relayer, id }) => call(client, { relayer_id: relayer, transaction_id: id }))
+/** `--data` has the whole request. */
+const flags = { data: "call-data", relayer_id: "relayer" }
 
 export const TransactionsCommand = Command.make("transactions").pipe(
   Verb.about("Transactions that relayers send.", "transactions list payouts", "transactions explain payouts 4f1c…"),
   Command.withSubcommands([
-    send,
+    Verb.call(
+      "send",
+      "transactions.send",
+      [
+        "transactions send payouts --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --value 1000000000000000",
+        "transactions send payouts --data @transaction.json",
+        "transactions send payouts --network-type stellar --data @transaction.json"
+      ],
+      {
+        about:
+          "Send a transaction. It is stored when the command returns; `transactions wait` waits until it is confirmed.",
+        flags,
+        bodies: { evm: SendEvmTransaction, solana: SendSolanaTransaction, stellar: SendStellarTransaction }
+      }
+    ),
     list,
-    onOne("get", (client, params) => client.transactions.get({ params })).pipe(
-      Verb.about("Get a transaction with all its attempts.", "transactions get payouts 4f1c… --output json")
+    Verb.call("get", "transactions.get", ["transactions get payouts 4f1c… --output json"]),
+    Verb.call("explain", "transactions.explain", ["transactions explain payouts 4f1c…"]),
+    wait,
+    Verb.call(
+      "replace",
+      "transactions.replace",
+      ["transactions replace payouts 4f1c… --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --speed fastest"],
+      {
+        about:
+          "Send another request at the nonce of a transaction. Until it is mined, the former one may still be executed.",
+        flags,
+        body: ReplaceEvmTransaction
+      }
     ),
-    onOne("explain", (client, params) => client.transactions.explain({ params })).pipe(
-      Verb.about("Explain what a transaction waits for and what happens next.", "transactions explain payouts 4f1c…")
-    ),
-    TransactionsWaitCommand,
-    replace,
-    onOne("cancel", (client, params) => client.transactions.cancel({ params })).pipe(
-      Verb.about(
-        "Cancel a transaction. Only the status `canceled` promises that it has no effect.",
-        "transactions cancel payouts 4f1c…"
-      )
-    ),
-    Verb.call("cancel-pending", { relayer }, (client, { relayer }) =>
-      client.transactions.cancelPending({ params: { relayer_id: relayer } })
-    ).pipe(Verb.about("Cancel all open transactions of a relayer.", "transactions cancel-pending payouts")),
-    Verb.send("simulate", { relayer }, { schema: SendEvmTransaction, fields }, (client, payload, { relayer }) =>
-      client.transactions.simulate({ params: { relayer_id: relayer }, payload })
-    ).pipe(
-      Verb.about(
-        "Show what a transaction would do and cost now, without sending it.",
-        "transactions simulate payouts --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --value 1"
-      )
+    Verb.call("cancel", "transactions.cancel", ["transactions cancel payouts 4f1c…"]),
+    Verb.call("cancel-pending", "transactions.cancelPending", ["transactions cancel-pending payouts"], {
+      about: "Cancel all open transactions of a relayer.",
+      flags
+    }),
+    Verb.call(
+      "simulate",
+      "transactions.simulate",
+      ["transactions simulate payouts --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --value 1"],
+      { flags, body: SendEvmTransaction }
     )
   ])
 )

@@ -8,7 +8,7 @@ import { BadRequest } from "../../domain/request/Request.ts"
 import { jsonProblem, placeText } from "../configuration/Tree.ts"
 import { CommandFailed, pathFlag, readText, standardInput } from "./Terminal.ts"
 
-const flagName = (field: string): string => field.replaceAll("_", "-")
+export const flagName = (path: string): string => path.replaceAll(/[._]/g, "-")
 
 export const text = (field: string) => Flag.optional(Flag.String(flagName(field)))
 
@@ -16,15 +16,8 @@ export const text = (field: string) => Flag.optional(Flag.String(flagName(field)
 export const of = <A>(field: string, schema: Schema.Codec<A, string>) =>
   Flag.String(flagName(field)).pipe(Flag.withSchema(schema), Flag.optional)
 
-export const choice = <const Choices extends ReadonlyArray<string>>(field: string, choices: Choices) =>
-  Flag.optional(Flag.Literals(flagName(field), choices))
-
-export const integer = (field: string) => Flag.optional(Flag.Int(flagName(field)))
-
-/** `--field`, or `--no-field`. */
-export const boolean = (field: string) => Flag.optional(Flag.Boolean(flagName(field)))
-
-const secretFlags = [
+/** The flags that read secrets, so that none is on the command line. */
+const secretFlags: ReadonlySet<string> = new Set([
   "api-private-key-file",
   "client-secret-file",
   "keystore-file",
@@ -35,14 +28,22 @@ const secretFlags = [
   "secret-id-file",
   "service-account-private-key-file",
   "signing-key-file"
-] as const
+])
 
-/** The content of a file, so that a secret is not on the command line. */
-export const secret = (flag: (typeof secretFlags)[number]) => Flag.optional(pathFlag(flag))
+/** They are named after the fields: `config.pin` is `--pin-file`. */
+const fileFlag = (path: string) =>
+  path === "config.key" ? "private-key-file" : `${flagName(path.replace(/^config\./, ""))}-file`
+
+/** The content of a file. A secret without an entry in `secretFlags` would not be explained to a user who gives it as a value. */
+export const secret = (path: string) => {
+  const name = fileFlag(path)
+  if (!secretFlags.has(name)) throw new Error(`--${name} is no entry of the flags that read secrets`)
+  return Flag.optional(pathFlag(name))
+}
 
 /** The flag that reads the secret for which `option`, such as `--pin`, would be. */
 const secretFlagOf = (option: string): string | undefined =>
-  secretFlags.map((flag) => `--${flag}`).find((flag) => flag === `${option}-file`)
+  secretFlags.has(`${option.replace(/^--/, "")}-file`) ? `${option}-file` : undefined
 
 /** A flag that may be repeated. */
 export const many = <A>(flag: Flag.Flag<A>) =>
@@ -66,7 +67,7 @@ export const given = <Options extends Readonly<Record<string, Option.Option<unkn
 // The help of flags that set fields of a request, from the descriptions and examples of the request's schema.
 
 /** What the field is, and what happens without the flag. `effect-relayer openapi NAME` prints the other sentences. */
-const inShort = (description: string): string => {
+export const inShort = (description: string): string => {
   const [first = "", ...others] = description.split(/(?<=\.) (?=[A-Z`])/)
   return [first, ...others.filter((sentence) => /^(If absent,|The default )/.test(sentence))].join(" ")
 }
@@ -76,7 +77,7 @@ const maxExampleLength = 66
 
 const isScalar = (value: unknown): value is string | number => typeof value === "string" || typeof value === "number"
 
-const typesOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
+export const typesOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
   SchemaAST.isUnion(ast) ? ast.types.flatMap(typesOf) : SchemaAST.isNull(ast) ? [] : [ast]
 
 const itemsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
@@ -117,18 +118,9 @@ const helpOf = (request: SchemaAST.AST, path: string, isFile: boolean): string =
   return [...texts, ...found.slice(0, isCommon ? 1 : 0).flatMap(({ field }) => usageOf(field, path))].join(" ")
 }
 
-type Flags = Readonly<Record<string, Flag.Flag<unknown>>>
-
-const describeAll = <F extends Flags>({ ast }: Schema.Top, flags: F, isFile: boolean): F =>
-  Object.fromEntries(
-    Object.entries(flags).map(([path, flag]) => [path, Flag.withDescription(flag, helpOf(ast, path, isFile))])
-  ) as F
-
-/** `flags`: named by the path of the field that they set, such as `config.key_name`. */
-export const describeFlags = <F extends Flags>(schema: Schema.Top, flags: F): F => describeAll(schema, flags, false)
-
-/** Flags that name files with the value of the field. An example of a value would look like the name of a file. */
-const describeFiles = <F extends Flags>(schema: Schema.Top, flags: F): F => describeAll(schema, flags, true)
+/** `path`: of the field that the flag sets, such as `config.key_name`. An example of a secret would look like the name of its file. */
+export const describe = <A>({ ast }: Schema.Top, path: string, flag: Flag.Flag<A>, isFile = false): Flag.Flag<A> =>
+  Flag.withDescription(flag, helpOf(ast, path, isFile))
 
 // Durations as users write them: `45s`, `30m`, `12h`, `30d`, `2w`.
 
@@ -154,30 +146,16 @@ export const Lifetime = Schema.String.pipe(
 
 // Builds the request body of a command from `--data`, flags and files with secrets. Flags take precedence over `--data`.
 
-/** `name`: of the schema in the OpenAPI document. */
-const data = (name: string) =>
+/** `schema`: of the request, whose name is that in the OpenAPI document. */
+export const data = (schema: Schema.Top) =>
   Flag.String("data").pipe(
     Flag.withMetavar("<json|@file|@->"),
     Flag.withDescription(
       "The request as JSON, from a file, or from standard input; flags take precedence. " +
-        `\`effect-relayer openapi ${name}\` describes every field`
+        `\`effect-relayer openapi ${Schema.resolveAnnotations(schema)?.identifier ?? ""}\` describes every field`
     ),
     Flag.optional
   )
-
-/** `schema`: of the request. `fields` and `secrets` are named by their path in it, such as `config.key_name`. */
-export const bodyConfig = <
-  Fields extends Readonly<Record<string, Flag.Flag<Option.Option<unknown>>>>,
-  Secrets extends Readonly<Record<string, Flag.Flag<Option.Option<string>>>>
->(
-  schema: Schema.Top,
-  fields: Fields,
-  secrets: Secrets
-) => ({
-  data: data(Schema.resolveAnnotations(schema)?.identifier ?? ""),
-  fields: describeFlags(schema, fields),
-  secrets: describeFiles(schema, secrets)
-})
 
 interface BodyFlags {
   readonly data: Option.Option<string>
@@ -216,9 +194,6 @@ const parse = (given: string, text: string) =>
     }
   }).pipe(Effect.filterOrElse(isMembers, () => Effect.fail(CommandFailed.usage("--data: expected a JSON object"))))
 
-/** The flags that read secrets from files are named after the fields: `config.pin` is `--pin-file`. */
-const fileFlag = (path: string) => `--${path.replace(/^config\./, "").replaceAll(/[._]/g, "-")}-file`
-
 const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: BodyFlags, defaults: Members) {
   let body: Members = {
     ...defaults,
@@ -229,7 +204,7 @@ const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: BodyFlags,
     const inline = isInline ? at(body, path) : undefined
     if (inline !== undefined && inline !== null && inline !== "") {
       return yield* CommandFailed.usage(
-        `${path} is a secret, and other users can read the command line: use --data @file or ${path === "config.key" ? "--private-key-file" : fileFlag(path)}`
+        `${path} is a secret, and other users can read the command line: use --data @file or --${fileFlag(path)}`
       )
     }
     // Editors and `echo` add a newline at the end, which is not part of the secret.

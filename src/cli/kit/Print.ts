@@ -2,12 +2,9 @@
 import { Console, Effect, Option, Predicate, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { rawInteger } from "../../domain/request/ExactJson.ts"
-import { cursor, PageQuery } from "../../domain/request/Page.ts"
 import * as Call from "./Call.ts"
 import { connectionFlags } from "./Call.ts"
 import type { ConnectionFlags } from "./Call.ts"
-import * as Field from "./Field.ts"
-import { describeFlags } from "./Field.ts"
 import { fieldRows, printable, tableLines } from "./Terminal.ts"
 
 /** Flags of every command that calls the service. */
@@ -49,32 +46,6 @@ const rowsOf = (data: unknown, etag: string | undefined) =>
     ? [[data]]
     : [...fieldRows(data).map(inDecimal), ...(etag === undefined ? [] : [["(etag)", etag]])]
 
-type Run = Effect.Success<ReturnType<typeof Call.open>>
-
-type Rows<A> = (value: A) => ReadonlyArray<ReadonlyArray<string | undefined>>
-
-const printed = Effect.fnUntraced(function* <A, E>(
-  run: Run,
-  given: OutputFlags,
-  call: (client: Call.Client) => Effect.Effect<A, E>,
-  rows?: Rows<A>
-) {
-  const { value, answer } = yield* run(call)
-  const data = dataOf(answer)
-  yield* given.output === "json" ? json(data) : table(rows?.(value) ?? rowsOf(data, answer.headers.etag))
-  return { value, answer }
-})
-
-/** Makes one call, prints its response and returns it. `rows` makes the table if the fields are not enough. */
-export const one = Effect.fnUntraced(function* <A, E>(
-  given: OutputFlags,
-  call: (client: Call.Client) => Effect.Effect<A, E>,
-  rows?: Rows<A>
-) {
-  const { value } = yield* printed(yield* Call.open(given), given, call, rows)
-  return value
-})
-
 /** What the next apply of the configuration that owns a resource does to a change of it. */
 export type Fate = "reverted" | "reverted if its files say paused"
 
@@ -83,45 +54,47 @@ const fates: Readonly<Record<Fate, string>> = {
   "reverted if its files say paused": "its next apply reverts this if its files say `paused`"
 }
 
-/** The same for a change. If a configuration owns the resource, a line on stderr says so. */
-export const changed = Effect.fnUntraced(function* <A, E>(
-  given: OutputFlags,
-  call: (client: Call.Client) => Effect.Effect<A, E>,
-  fate: Fate = "reverted"
-) {
-  const run = yield* Call.open(given)
-  const { value, answer } = yield* printed(run, given, call)
-  const data = dataOf(answer)
-  if (!Predicate.hasProperty(data, "managed_by") || !Predicate.hasProperty(data, "id")) return value
-  const line = `${String(data.id)} is managed by ${String(data.managed_by)}; ${fates[fate]}`
-  yield* Console.error(printable(line))
-  return value
-})
+/** If a configuration owns the resource that was changed, a line says so. */
+const managedBy = (data: unknown, fate: Fate): ReadonlyArray<string> =>
+  Predicate.hasProperty(data, "managed_by") && Predicate.hasProperty(data, "id")
+    ? [`${String(data.id)} is managed by ${String(data.managed_by)}; ${fates[fate]}`]
+    : []
 
-/** The same, and a second call about what the first one made. Its lines go to stderr. If it fails, the command does not. */
-export const withNotices = Effect.fnUntraced(function* <A, E, E2>(
+export interface How<A> {
+  /** The rows of the table if the fields are not enough. */
+  readonly rows?: (value: A) => ReadonlyArray<ReadonlyArray<string | undefined>>
+  /** Undefined: the call changes nothing. */
+  readonly fate?: Fate | undefined
+  /** A second call, about what the first one made. If it fails, the command does not. */
+  readonly notices?: (client: Call.Client, made: A) => Effect.Effect<ReadonlyArray<string>, unknown>
+}
+
+/** Makes one call, prints its response and returns it. What is worth knowing about it goes to stderr. */
+export const one = Effect.fnUntraced(function* <A, E>(
   given: OutputFlags,
   call: (client: Call.Client) => Effect.Effect<A, E>,
-  notices: (client: Call.Client, made: A) => Effect.Effect<ReadonlyArray<string>, E2>
+  { fate, notices, rows }: How<A> = {}
 ) {
   const run = yield* Call.open(given)
-  const { value: made } = yield* printed(run, given, call)
-  const lines = yield* run((client) => notices(client, made)).pipe(
-    Effect.map(({ value }) => value),
-    Effect.catch(({ message }) => Effect.succeed([`This was created, but its check failed: ${message}`]))
-  )
+  const { value, answer } = yield* run(call)
+  const data = dataOf(answer)
+  yield* given.output === "json" ? json(data) : table(rows?.(value) ?? rowsOf(data, answer.headers.etag))
+  const lines = fate === undefined ? [] : [...managedBy(data, fate)]
+  if (notices !== undefined) {
+    const more = run((client) => notices(client, value)).pipe(
+      Effect.map(({ value }) => value),
+      Effect.catch(({ message }) => Effect.succeed([`This was created, but its check failed: ${message}`]))
+    )
+    lines.push(...(yield* more))
+  }
   for (const line of lines) yield* Console.error(printable(line))
-  return made
+  return value
 })
 
 // Prints lists: one page, or all following pages.
 
-/** A position in a list. */
-export interface ListPlace {
-  readonly page?: number
-  readonly per_page?: number
-  readonly cursor?: string
-}
+/** The parameters of the query of a page. */
+export type ListPlace = Readonly<Record<string, unknown>>
 
 export const listFlags = {
   ...flags,
@@ -135,25 +108,6 @@ export const listFlags = {
 export interface ListFlags extends OutputFlags {
   readonly all: boolean
 }
-
-export const pageFlags = describeFlags(Schema.Struct(PageQuery), {
-  page: Field.integer("page"),
-  per_page: Field.integer("per_page")
-})
-
-export const { cursor: cursorFlag } = describeFlags(Schema.Struct({ cursor }), { cursor: Field.text("cursor") })
-
-interface PageGiven {
-  readonly page: Option.Option<number>
-  readonly per_page: Option.Option<number>
-}
-
-const perPageOfAll = 1000
-
-export const firstPlace = (all: boolean, given: PageGiven): ListPlace => ({
-  ...(all ? { per_page: perPageOfAll } : {}),
-  ...Field.given({ page: given.page, per_page: given.per_page })
-})
 
 export interface Listed<Row> {
   readonly data: ReadonlyArray<Row>

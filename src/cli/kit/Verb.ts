@@ -1,14 +1,12 @@
 // The verbs of all resources: commands that call one endpoint and print its response, after a question if it cannot be undone.
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import type { Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { createInterface } from "node:readline/promises"
 import type * as Call from "./Call.ts"
+import * as Contract from "./Contract.ts"
 import * as Field from "./Field.ts"
-import { bodyConfig, readBody, readPatch } from "./Field.ts"
 import * as Print from "./Print.ts"
-import { firstPlace, listFlags, pageFlags, printList } from "./Print.ts"
-import type { ListColumns, Listed, ListPlace } from "./Print.ts"
 import { CommandFailed, exitCodes } from "./Terminal.ts"
 
 // Asks before a command does what cannot be undone, unless it has `--yes`.
@@ -57,141 +55,128 @@ export const about =
 
 export const id = <A>(schema: Schema.Codec<A, string>) => Argument.String("id").pipe(Argument.withSchema(schema))
 
-/** `--if-match 12.3` means `--if-match '"12.3"'`. */
-const ifMatch = Field.text("if_match").pipe(
-  Flag.withDescription("Entity tag that the resource must still have; get prints it"),
-  Flag.map((tag) =>
-    Field.given({ "if-match": Option.map(tag, (text) => (/^[\w.-]+$/.test(text) ? `"${text}"` : text)) })
-  )
-)
-
-/** What a change is about: an id, and the entity tag that the resource must still have. */
-export const versioned = <Id>(id: Argument.Argument<Id>) => ({ id, headers: ifMatch })
-
-/** The arguments and flags that say what a command is about. */
-type Target = Command.Command.Config
-
-type TargetFlags<T extends Target> = Command.Command.Config.InferValue<T>
-
-/** A call without a body. */
-export const call = <const Name extends string, const T extends Target, A, E>(
-  name: Name,
-  target: T,
-  run: (client: Call.Client, target: TargetFlags<T>) => Effect.Effect<A, E>
-) =>
-  Command.make(name, { given: Print.flags, target }, ({ given, target }) =>
-    Print.one(given, (client) => run(client, target))
-  )
-
-/** A change without a body. */
-export const change = <const Name extends string, const T extends Target, A, E>(
-  name: Name,
-  target: T,
-  run: (client: Call.Client, target: TargetFlags<T>) => Effect.Effect<A, E>,
-  fate: Print.Fate
-) =>
-  Command.make(name, { given: Print.flags, target }, ({ given, target }) =>
-    Print.changed(given, (client) => run(client, target), fate)
-  )
-
-/** A call with the id of a resource. */
-export const onOne = <const Name extends string, Id, A, E>(
-  name: Name,
-  schema: Schema.Codec<Id, string>,
-  run: (client: Call.Client, id: Id) => Effect.Effect<A, E>
-) => call(name, { id: id(schema) }, (client, target) => run(client, target.id))
-
-/** The pages of a resource, as a table. */
-export const list = <Row, E>(
-  columns: ListColumns<Row>,
-  page: (client: Call.Client, query: ListPlace) => Effect.Effect<Listed<Row>, E>
-) =>
-  Command.make("list", { given: listFlags, pages: pageFlags }, ({ given, pages }) =>
-    printList(given, columns, firstPlace(given.all, pages), page)
-  )
-
-/** The request of a command: `fields` and `secrets` are flags, by their path in the schema. */
-interface Request<S extends Schema.ConstraintDecoder<unknown> & Schema.Top> {
-  readonly schema: S
-  readonly fields: Parameters<typeof bodyConfig>[1]
-  readonly secrets?: Parameters<typeof bodyConfig>[2]
-  /** Fields of requests that do not have them. */
-  readonly defaults?: Parameters<typeof readBody>[2]
+/** What the user is asked about. */
+interface Asked {
+  /** Of the resource that the path of the endpoint names. */
+  readonly id: string
+  readonly query: Contract.Request["query"]
+  readonly payload: Contract.Request["payload"]
 }
 
-const bodyOf = ({ fields, schema, secrets = {} }: Request<Schema.ConstraintDecoder<unknown> & Schema.Top>) =>
-  bodyConfig(schema, fields, secrets)
+/** What a command has beyond the call of its endpoint. */
+interface Details<A> extends Contract.Shape, Print.How<A> {
+  /** The description, if that of the contract is not enough. */
+  readonly about?: string
+  /** Asks first. Returns an imperative sentence without its end. */
+  readonly ask?: (asked: Asked) => string
+  /** The schemas of the body by network type. The first one is the usual one, and has flags for its fields. */
+  readonly bodies?: Readonly<Record<string, NonNullable<Contract.Shape["body"]>>>
+  /** Why the command fails although the service did not refuse. Undefined: it does not. */
+  readonly failure?: (value: A, id: string) => string | undefined
+}
 
-/** A call with a body. */
-export const send = <
+const networkTypeFlags = (types: ReadonlyArray<string>): Record<string, Flag.Flag<string>> => {
+  const [usual = "", ...others] = types
+  if (others.length === 0) return {}
+  const description = `Network type of the relayer (default ${usual}). The fields of ${others.join(" and ")} are given by \`--data\``
+  return {
+    networkType: Flag.Literals("network-type", types).pipe(Flag.withDescription(description), Flag.withDefault(usual))
+  }
+}
+
+/** A command that calls an endpoint and prints the response. */
+export const call = <const Name extends string, const O extends Contract.Operation>(
+  name: Name,
+  operation: O,
+  examples: ReadonlyArray<string>,
+  details: Details<Contract.SuccessOf<O>> = {}
+) => {
+  const { ask, bodies = {}, failure } = details
+  const [body = details.body] = Object.values(bodies)
+  const endpoint = Contract.call<Contract.SuccessOf<O>>(operation, {
+    ...details,
+    ...(body === undefined ? {} : { body })
+  })
+  const how = { fate: endpoint.isRead ? undefined : ("reverted" as const), ...details }
+  const asked: Record<string, Flag.Flag<boolean>> = ask === undefined ? {} : { yes: confirmFlag }
+  return Command.make(
+    name,
+    { given: Print.flags, asked, networkType: networkTypeFlags(Object.keys(bodies)), target: endpoint.config },
+    Effect.fnUntraced(function* ({ given, asked, networkType, target }) {
+      const request = yield* endpoint.request(target, bodies[networkType["networkType"] ?? ""])
+      const id = String(Object.values(request.params).at(-1))
+      if (ask !== undefined) yield* askFirst(asked["yes"] === true, ask({ ...request, id }))
+      const value = yield* Print.one(given, (client) => endpoint.send(client, request), how)
+      const message = failure?.(value, id)
+      if (message !== undefined) return yield* new CommandFailed({ message, exitCode: exitCodes.refused })
+    })
+  ).pipe(about(details.about ?? endpoint.about(ask === undefined ? "" : "; asks first"), ...examples))
+}
+
+type RowOf<O extends Contract.Operation> =
+  Contract.SuccessOf<O> extends { readonly data: ReadonlyArray<infer Row> } ? Row : never
+
+/** What a list shows. */
+interface View<Row> {
+  readonly columns: Print.ListColumns<Row>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly complete?: (client: Call.Client, row: Row) => Effect.Effect<Row, unknown>
+}
+
+interface ListDetails<Row, Own extends Command.Command.Config> extends Contract.Shape {
+  readonly about?: string
+  /** Items on a page with `--all`, if the endpoint has a `limit`. */
+  readonly most?: number
+  /** Flags that are no parameters of the query, and what the list shows with them. */
+  readonly own: Own
+  readonly view: (own: Command.Command.Config.InferValue<Own>) => View<Row>
+}
+
+const perPageOfAll = 1000
+
+/** The first page: `--all` asks for large ones. */
+export const firstPlace = (
+  all: boolean,
+  given: Print.ListPlace,
+  size: Print.ListPlace = { per_page: perPageOfAll }
+) => ({
+  ...(all ? size : {}),
+  ...given
+})
+
+/** The pages of a list as a table, with flags of its own. */
+export const listBy = <
   const Name extends string,
-  const T extends Target,
-  S extends Schema.ConstraintDecoder<unknown> & Schema.Top,
-  A,
-  E
+  const O extends Contract.Operation,
+  const Own extends Command.Command.Config
 >(
   name: Name,
-  target: T,
-  request: Request<S>,
-  run: (client: Call.Client, payload: S["Type"], target: TargetFlags<T>) => Effect.Effect<A, E>
-) =>
-  Command.make(
+  operation: O,
+  examples: ReadonlyArray<string>,
+  details: ListDetails<RowOf<O>, Own>
+) => {
+  const endpoint = Contract.call<Print.Listed<RowOf<O>>>(operation, details)
+  const size = details.most === undefined ? undefined : { limit: details.most }
+  return Command.make(
     name,
-    { given: Print.flags, target, body: bodyOf(request) },
-    Effect.fnUntraced(function* ({ given, target, body }) {
-      const payload = yield* readBody(request.schema, body, request.defaults)
-      return yield* Print.changed(given, (client) => run(client, payload, target))
-    })
-  )
+    { given: Print.listFlags, target: endpoint.config, own: details.own },
+    ({ given, target, own }) => {
+      const { columns, complete, query = {} } = details.view(own)
+      const start = { ...firstPlace(given.all, Field.given(target.query), size), ...query }
+      const page = (client: Call.Client, place: Print.ListPlace) =>
+        Effect.flatMap(endpoint.query(place), (query) =>
+          endpoint.send(client, { params: target.params, query, headers: {} })
+        )
+      return Print.printList(given, columns, start, page, complete)
+    }
+  ).pipe(about(details.about ?? endpoint.about(), ...examples))
+}
 
-export const create = <S extends Schema.ConstraintDecoder<unknown> & Schema.Top, A, E>(
-  request: Request<S>,
-  run: (client: Call.Client, payload: S["Type"]) => Effect.Effect<A, E>
-) => send("create", {}, request, run)
-
-/** A create, and a read of what it made that says what is wrong with it. */
-export const createChecked = <S extends Schema.ConstraintDecoder<unknown> & Schema.Top, A, E, E2>(
-  request: Request<S>,
-  run: (client: Call.Client, payload: S["Type"]) => Effect.Effect<A, E>,
-  notices: (client: Call.Client, made: A) => Effect.Effect<ReadonlyArray<string>, E2>
-) =>
-  Command.make(
-    "create",
-    { given: Print.flags, body: bodyOf(request) },
-    Effect.fnUntraced(function* ({ given, body }) {
-      const payload = yield* readBody(request.schema, body, request.defaults)
-      return yield* Print.withNotices(given, (client) => run(client, payload), notices)
-    })
-  )
-
-/** A change, which must have at least one field. */
-export const update = <Id, S extends Schema.ConstraintDecoder<unknown> & Schema.Top, A, E>(
-  id: Argument.Argument<Id>,
-  request: Request<S>,
-  run: (
-    client: Call.Client,
-    payload: S["Type"],
-    target: TargetFlags<ReturnType<typeof versioned<Id>>>
-  ) => Effect.Effect<A, E>
-) =>
-  Command.make(
-    "update",
-    { given: Print.flags, target: versioned(id), body: bodyOf(request) },
-    Effect.fnUntraced(function* ({ given, target, body }) {
-      const payload = yield* readPatch(request.schema, body)
-      return yield* Print.changed(given, (client) => run(client, payload, target))
-    })
-  )
-
-/** Asks first. `action` is an imperative sentence without its end. */
-export const remove = <const T extends Target, A, E>(
-  target: T,
-  action: (target: TargetFlags<T>) => string,
-  run: (client: Call.Client, target: TargetFlags<T>) => Effect.Effect<A, E>
-) =>
-  Command.make("delete", { given: Print.flags, target, yes: confirmFlag }, ({ given, target, yes }) =>
-    Effect.andThen(
-      askFirst(yes, action(target)),
-      Print.one(given, (client) => run(client, target))
-    )
-  )
+/** The pages of a list as a table. */
+export const list = <const Name extends string, const O extends Contract.Operation>(
+  name: Name,
+  operation: O,
+  columns: Print.ListColumns<RowOf<O>>,
+  examples: ReadonlyArray<string>,
+  details: Omit<ListDetails<RowOf<O>, {}>, "own" | "view"> = {}
+) => listBy(name, operation, examples, { ...details, own: {}, view: () => ({ columns }) })

@@ -49,7 +49,8 @@ const requests = {
   "notifications create": "CreateNotificationRequest",
   "notifications update": "UpdateNotificationRequest",
   "notifications replay": "ReplayDeliveriesRequest",
-  "keys create": "CreateApiKeyRequest"
+  "keys create": "CreateApiKeyRequest",
+  "keys update": "CreateApiKeyRequest"
 }
 
 /** The line of each flag, by its name. */

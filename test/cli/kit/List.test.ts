@@ -1,7 +1,7 @@
 // The pages that a list command requests.
 import { assert, describe, it } from "@effect/vitest"
-import { Option } from "effect"
-import { firstPlace, nextPlace, unreadableCells, unreadableOf } from "../../../src/cli/kit/Print.ts"
+import { nextPlace, unreadableCells, unreadableOf } from "../../../src/cli/kit/Print.ts"
+import { firstPlace } from "../../../src/cli/kit/Verb.ts"
 
 const page = (current_page: number, per_page: number, total_items: number) => ({
   data: [],
@@ -10,13 +10,10 @@ const page = (current_page: number, per_page: number, total_items: number) => ({
 
 describe("a list", () => {
   it("starts at the given page, and uses large pages for --all", () => {
-    const none = { page: Option.none(), per_page: Option.none() }
-    assert.deepStrictEqual(firstPlace(false, none), {})
-    assert.deepStrictEqual(firstPlace(true, none), { per_page: 1000 })
-    assert.deepStrictEqual(firstPlace(true, { page: Option.some(2), per_page: Option.some(5) }), {
-      page: 2,
-      per_page: 5
-    })
+    assert.deepStrictEqual(firstPlace(false, {}), {})
+    assert.deepStrictEqual(firstPlace(true, {}), { per_page: 1000 })
+    assert.deepStrictEqual(firstPlace(true, { page: 2, per_page: 5 }), { page: 2, per_page: 5 })
+    assert.deepStrictEqual(firstPlace(true, { cursor: "z" }, { limit: 100 }), { cursor: "z", limit: 100 })
   })
 
   it("continues with the cursor of the Link header and without a page number", () => {
