@@ -205,7 +205,7 @@ const parameter = (value: unknown): unknown => (Array.isArray(value) ? value.map
 
 export type Request = Readonly<Record<"params" | "query" | "headers" | "payload", Readonly<Record<string, unknown>>>>
 
-export type Given = Command.Command.Config.Infer<ReturnType<typeof configOf>>
+type Given = Command.Command.Config.Infer<ReturnType<typeof configOf>>
 
 const configOf = (endpoint: HttpApiEndpoint.Top, shape: Shape) => {
   const body = shape.payload === undefined ? (shape.body ?? bodyOf(endpoint)) : undefined

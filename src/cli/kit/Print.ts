@@ -47,7 +47,7 @@ const rowsOf = (data: unknown, etag: string | undefined) =>
     : [...fieldRows(data).map(inDecimal), ...(etag === undefined ? [] : [["(etag)", etag]])]
 
 /** What the next apply of the configuration that owns a resource does to a change of it. */
-export type Fate = "reverted" | "reverted if its files say paused"
+type Fate = "reverted" | "reverted if its files say paused"
 
 const fates: Readonly<Record<Fate, string>> = {
   reverted: "its next apply reverts this",
