@@ -71,6 +71,11 @@ const bundled: Restriction = {
     "api/ and client/ import effect, effect/http, effect/http-api, domain/, rules of networks and api/: a client may bundle them."
 }
 
+const processOnly: Restriction = {
+  group: folders("cli", "main", "packages"),
+  message: "process/ is used by the commands, and knows none of them."
+}
+
 const rings: ReadonlyArray<Override> = [
   ...domain,
   // Only the contract names network types: the groups of endpoints, and the bodies of webhooks.
@@ -123,10 +128,9 @@ const rings: ReadonlyArray<Override> = [
     ),
     message: "threads/ computes, and knows nothing of the features."
   }),
-  restrict("src/process/**", {
-    group: folders("cli", "main", "packages"),
-    message: "process/ is used by the commands, and knows none of them."
-  })
+  restrict("src/process/**", processOnly, noNetwork(...networkTypes)),
+  // Only this file of the process names the network types.
+  restrict("src/process/Networks.ts", processOnly)
 ]
 
 /** The package of the import reads only the built-in networks of the server. The command bundles it, so that it has no entry of its own. */
@@ -218,7 +222,7 @@ const room = (type: string): ReadonlyArray<Override> => {
     restrict(`src/networks/${type}/chain/**`, ...common, below(floorOf("chains") + 1), notAbove("lane", "requests")),
     restrict(`src/networks/${type}/lane/**`, ...common, below(floorOf("lanes") + 1), notAbove("requests")),
     restrict(`src/networks/${type}/requests/**`, ...common, below(floorOf("transactions") + 1)),
-    restrict(`src/networks/${type}/requests/*Http.ts`, ...common, below(floorOf("transactions") + 1), noRepository)
+    restrict(`src/networks/${type}/index.ts`, ...common)
   ]
 }
 
@@ -260,8 +264,6 @@ export default {
     imports,
     signers,
     restrict("src/server/*.ts", anyHost, noNetwork(...networkTypes)),
-    // Only this file of `server/` names all network types.
-    restrict("src/server/Services.ts", anyHost),
     ...floors.flatMap((names, floor) => names.flatMap((name) => feature(name, floor))),
     ...networkTypes.flatMap(room),
     // All texts of the console are in one file, so that they can be translated.

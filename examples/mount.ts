@@ -8,6 +8,9 @@ import { Config, Effect, Layer, Option, Redacted } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { createServer } from "node:http"
 import { RateLimits, Relayers, Server, Services, Sql } from "effect-relayer"
+import { evm } from "effect-relayer/evm"
+import { solana } from "effect-relayer/solana"
+import { stellar } from "effect-relayer/stellar"
 
 /** A route of the host program that calls a service of the relayer. */
 const home = HttpRouter.use((host) =>
@@ -21,11 +24,14 @@ const home = HttpRouter.use((host) =>
 )
 
 /** Requires a database. The port opens last, because a server without handlers lets requests wait. */
-export const layer = (keys: Parameters<typeof Services.layer>[0], port: number) =>
+export const layer = (keys: Omit<Parameters<typeof Services.layer>[0], "networks">, port: number) =>
   HttpRouter.serve(Layer.mergeAll(home, Server.mount("/relay")), { disableLogger: true }).pipe(
     Server.drainFirst,
     Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
-    Layer.provide([Services.layer(keys), RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })])
+    Layer.provide([
+      Services.layer({ networks: [evm, solana, stellar], ...keys }),
+      RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })
+    ])
   )
 
 /** A host program that already has a `SqlClient` provides that one, and runs `Sql.migrate` on it once. */

@@ -5,6 +5,9 @@ import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { ChainAccess, Outbound, RelayerHealth, Relayers, Services, SignerBackends, Signers, Sql } from "effect-relayer"
+import { evm } from "effect-relayer/evm"
+import { solana } from "effect-relayer/solana"
+import { stellar } from "effect-relayer/stellar"
 
 const Call = Schema.Struct({ id: Schema.Finite, method: Schema.String })
 const Body = Schema.fromJsonString(Schema.Union([Call, Schema.Array(Call)]))
@@ -33,7 +36,7 @@ const client = HttpClient.make((request) =>
 
 /** Requires a database. */
 export const services = (masterKey: Services.Options["masterKey"]) =>
-  Services.layerNoDeps({ masterKey, jobs: false }).pipe(
+  Services.layerNoDeps({ networks: [evm, solana, stellar], masterKey, jobs: false }).pipe(
     Layer.provide([Layer.succeed(ChainAccess, ChainAccess.of({ client })), SignerBackends.layer]),
     Layer.provide(Outbound.layer())
   )

@@ -10,6 +10,9 @@ import { createHash } from "node:crypto"
 import { createServer } from "node:http"
 import { Forbidden, Unauthorized } from "effect-relayer/domain"
 import { Authentication, RateLimits, Server, Services, Sql } from "effect-relayer"
+import { evm } from "effect-relayer/evm"
+import { solana } from "effect-relayer/solana"
+import { stellar } from "effect-relayer/stellar"
 
 interface Team {
   /** The rate limit counts requests per id. */
@@ -44,7 +47,7 @@ export const layer = (masterKey: Services.Options["masterKey"], port: number) =>
   HttpRouter.serve(Server.layer(), { routerConfig: Server.routerConfig, disableLogger: true }).pipe(
     Server.drainFirst,
     Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
-    Layer.provide(Services.layerNoAuthentication({ masterKey })),
+    Layer.provide(Services.layerNoAuthentication({ networks: [evm, solana, stellar], masterKey })),
     Layer.provide([keys, RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })])
   )
 

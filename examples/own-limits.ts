@@ -6,6 +6,9 @@ import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { HttpRouter } from "effect/http"
 import { RateLimits, Server, Services, Sql } from "effect-relayer"
+import { evm } from "effect-relayer/evm"
+import { solana } from "effect-relayer/solana"
+import { stellar } from "effect-relayer/stellar"
 import { TooManyRequests } from "effect-relayer/domain"
 import { createServer } from "node:http"
 
@@ -32,11 +35,11 @@ const limits = Layer.sync(RateLimits, () => {
 })
 
 /** Requires a database. The port opens last, because a server without handlers lets requests wait. */
-export const layer = (keys: Parameters<typeof Services.layer>[0], port: number) =>
+export const layer = (keys: Omit<Parameters<typeof Services.layer>[0], "networks">, port: number) =>
   HttpRouter.serve(Server.layer(), { routerConfig: Server.routerConfig, disableLogger: true }).pipe(
     Server.drainFirst,
     Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
-    Layer.provide([Services.layer(keys), limits])
+    Layer.provide([Services.layer({ networks: [evm, solana, stellar], ...keys }), limits])
   )
 
 if (import.meta.main) {

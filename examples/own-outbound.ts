@@ -4,6 +4,9 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
 import { ChainAccess, Notifications, Outbound, Services, SignerBackends, Sql } from "effect-relayer"
+import { evm } from "effect-relayer/evm"
+import { solana } from "effect-relayer/solana"
+import { stellar } from "effect-relayer/stellar"
 
 /** The policy of the service still applies: addresses that are not public are refused. */
 const outbound = Outbound.layerRestricted((url) =>
@@ -12,7 +15,7 @@ const outbound = Outbound.layerRestricted((url) =>
 
 /** Requires a database. */
 export const services = (masterKey: Services.Options["masterKey"]) =>
-  Services.layerNoDeps({ masterKey, jobs: false }).pipe(
+  Services.layerNoDeps({ networks: [evm, solana, stellar], masterKey, jobs: false }).pipe(
     Layer.provide([ChainAccess.layer, SignerBackends.layer]),
     Layer.provide(outbound)
   )

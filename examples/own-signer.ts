@@ -5,6 +5,9 @@ import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
 import { ChainAccess, Outbound, Services, SignerBackends, SignerUnavailable, Signers, Sql } from "effect-relayer"
 import type { SignerKind } from "effect-relayer"
+import { evm } from "effect-relayer/evm"
+import { solana } from "effect-relayer/solana"
+import { stellar } from "effect-relayer/stellar"
 import { BadRequest } from "effect-relayer/domain"
 import { randomBytes, randomUUID } from "node:crypto"
 
@@ -45,7 +48,7 @@ const signers = Layer.effect(
 
 /** Requires a database. */
 export const services = (masterKey: Services.Options["masterKey"]) =>
-  Services.layerNoDeps({ masterKey, jobs: false }).pipe(
+  Services.layerNoDeps({ networks: [evm, solana, stellar], masterKey, jobs: false }).pipe(
     Layer.provide([ChainAccess.layer, signers]),
     Layer.provide(Outbound.layer())
   )

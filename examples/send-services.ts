@@ -4,6 +4,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
 import { Networks, Relayers, Services, Signers, Sql, Transactions } from "effect-relayer"
+import { evm } from "effect-relayer/evm"
 
 const final: ReadonlySet<string> = new Set(["confirmed", "failed", "expired", "canceled"])
 
@@ -54,7 +55,7 @@ export const program = Effect.fnUntraced(function* (given: Given) {
 
 /** The jobs run in this process. URLs of nodes on this machine are only called because they are allowed here. */
 export const services = (masterKey: Services.Options["masterKey"]) =>
-  Services.layerNoAuthentication({ masterKey, outboundAllow: ["127.0.0.1"] })
+  Services.layerNoAuthentication({ networks: [evm], masterKey, outboundAllow: ["127.0.0.1"] })
 
 if (import.meta.main) {
   const { RPC_URL: rpcUrl = "http://127.0.0.1:8545", CHAIN_ID = "31337", SIGNER_KEY: key = "" } = process.env

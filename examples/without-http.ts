@@ -4,6 +4,9 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
 import { Relayers, Services, Signers, Sql } from "effect-relayer"
+import { evm } from "effect-relayer/evm"
+import { solana } from "effect-relayer/solana"
+import { stellar } from "effect-relayer/stellar"
 
 export const program = Effect.gen(function* () {
   const signers = yield* Signers
@@ -28,6 +31,7 @@ export const program = Effect.gen(function* () {
 if (import.meta.main) {
   // This program ends before a background job would have anything to do.
   const services = Services.layerNoAuthentication({
+    networks: [evm, solana, stellar],
     masterKey: Redacted.make(new Uint8Array(32).fill(1)),
     jobs: false
   })

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Array, Cause, Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { RelayerId } from "../src/domain/relayer/Relayer.ts"
+import { networks } from "../src/process/Networks.ts"
 import { Relayers } from "../src/server/relayers/Relayers.ts"
 import * as Services from "../src/server/Services.ts"
 import { verifyWebhook } from "../src/client/Webhook.ts"
@@ -40,6 +41,7 @@ const isHidden = (answer: TestApi.Answer, named: string) => {
 
 const inNewInstance = Effect.provide(
   Services.layerNoAuthentication({
+    networks,
     masterKey: Redacted.make(TestApi.masterKey),
     jobs: false,
     outboundAllow: ["127.0.0.0/8"]

@@ -19,6 +19,7 @@ import * as Send from "../examples/send.ts"
 import * as SendServices from "../examples/send-services.ts"
 import * as WithoutHttp from "../examples/without-http.ts"
 import { ApiClient, Relayers, Services } from "../src/index.ts"
+import { networks } from "../src/process/Networks.ts"
 import * as Anvil from "../testkit/Anvil.ts"
 import * as TestApi from "../testkit/TestApi.ts"
 import * as TestDatabase from "../testkit/TestDatabase.ts"
@@ -150,7 +151,7 @@ describe("examples/own-keys.ts", () => {
 })
 
 describe("examples/without-http.ts", () => {
-  const services = Services.layer({ administratorKey: Redacted.make(TestApi.apiKey), masterKey, jobs: false })
+  const services = Services.layer({ networks, administratorKey: Redacted.make(TestApi.apiKey), masterKey, jobs: false })
 
   layer(Layer.provide(services, TestDatabase.layer))((it) => {
     it.effect("creates a relayer through the services, and lists it", () =>

@@ -62,9 +62,10 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
   "an error for programs without Effect": ["effect-relayer/webhook/node WebhookInvalid"],
   "a function that tells network types apart": ["effect-relayer/promise isOfNetwork"],
   "a setting of a layer or of a router": ["effect-relayer Server.defaults", "effect-relayer Server.routerConfig"],
-  "what the routes have for some network types only": [
-    "effect-relayer Services.networkHandlers",
-    "effect-relayer Services.networkMetrics"
+  "a network type, for `Services.layer`": [
+    "effect-relayer/evm evm",
+    "effect-relayer/solana solana",
+    "effect-relayer/stellar stellar"
   ],
   "the contract, or middleware of it": [
     "effect-relayer Api",

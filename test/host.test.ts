@@ -8,6 +8,7 @@ import { SqlClient } from "effect/sql"
 import { createServer } from "node:http"
 import * as Mount from "../examples/mount.ts"
 import { ApiClient, RateLimits, Server, Services } from "../src/index.ts"
+import { networks } from "../src/process/Networks.ts"
 import { apiKey, masterKey } from "../testkit/TestApi.ts"
 import * as TestDatabase from "../testkit/TestDatabase.ts"
 
@@ -148,7 +149,7 @@ const bare = HttpRouter.serve(
   { disableLogger: true, disableListenLog: true }
 ).pipe(
   Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
-  Layer.provide([Services.layer(keys), RateLimits.layerMemory({ requestsPerSecond: 1, burst: 5 })])
+  Layer.provide([Services.layer({ networks, ...keys }), RateLimits.layerMemory({ requestsPerSecond: 1, burst: 5 })])
 )
 
 layer(Layer.provideMerge(bare, support))("a host program that adds only the routes to its prefixed router", (it) => {

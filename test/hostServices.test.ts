@@ -19,10 +19,11 @@ import {
   Services,
   Signers
 } from "../src/index.ts"
+import { networks } from "../src/process/Networks.ts"
 import { apiKey, masterKey } from "../testkit/TestApi.ts"
 import * as TestDatabase from "../testkit/TestDatabase.ts"
 
-const keys = { administratorKey: Redacted.make(apiKey), masterKey: Redacted.make(masterKey) }
+const keys = { networks, administratorKey: Redacted.make(apiKey), masterKey: Redacted.make(masterKey) }
 
 const serving = Layer.provideMerge(
   HttpRouter.serve(Server.layer(), {

@@ -13,7 +13,7 @@ export const longest: ReadonlyArray<string> = [
   "test/process/Watch.test.ts",
   "test/process/SendingInstances.test.ts",
   "test/networks/solana/requests/Attacks.test.ts",
-  "test/server/lanes/Toy.test.ts",
+  "test/networks/toy/Toy.test.ts",
   "test/server/lanes/Crashes.test.ts",
   "test/walks.test.ts",
   "test/server/lanes/Unusable.test.ts"

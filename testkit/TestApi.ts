@@ -9,8 +9,10 @@ import { createServer, request } from "node:http"
 import type { IncomingMessage } from "node:http"
 import { ApiClient } from "../src/client/ApiClient.ts"
 import { RateLimits } from "../src/server/limits/RateLimits.ts"
+import { networks } from "../src/process/Networks.ts"
 import * as Console from "../src/server/Console.ts"
 import * as Server from "../src/server/Server.ts"
+import type { ServedNetwork } from "../src/server/ServedNetworks.ts"
 import * as Services from "../src/server/Services.ts"
 import type { SignerSettings } from "../src/server/signers/SignerSettings.ts"
 import * as TestDatabase from "./TestDatabase.ts"
@@ -31,7 +33,7 @@ export interface Options {
   /** Absent: this machine. */
   readonly outboundAllow?: ReadonlyArray<string>
   /** Absent: the networks of the service. */
-  readonly networks?: ReadonlyArray<Services.OwnNetwork>
+  readonly networks?: ReadonlyArray<ServedNetwork>
 }
 
 /** A response as it was received. */
@@ -182,7 +184,7 @@ export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.S
         outboundAllow: options.outboundAllow ?? ["localhost", "127.0.0.0/8", "::1"],
         signers: options.signers ?? {},
         jobs: options.jobs ?? false,
-        networks: options.networks ?? [],
+        networks: options.networks ?? networks,
         metricsPerRelayer: options.metricsPerRelayer ?? false,
         healthCheckInterval: options.healthCheckInterval ?? "1 minute"
       })

@@ -136,7 +136,7 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
       ),
     HttpApiEndpoint.get("balance", "/:relayer_id/balance", {
       params: healthParams,
-      error: [Errors.BadGatewayError, ...outbound.error],
+      error: [Errors.BadGatewayError, Errors.NotImplementedError, ...outbound.error],
       success: Envelope.of(RelayerBalance)
     })
       .middleware(OutboundLimit)
@@ -148,7 +148,11 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
             "Reads the balance from the chain now. Answers 502 if no provider answers, or if the provider serves another chain."
         })
       ),
-    HttpApiEndpoint.post("check", "/:relayer_id/check", { ...outbound, success: Envelope.of(RelayerStatus) })
+    HttpApiEndpoint.post("check", "/:relayer_id/check", {
+      ...outbound,
+      success: Envelope.of(RelayerStatus),
+      error: [Errors.NotImplementedError, ...outbound.error]
+    })
       .middleware(Idempotency)
       .middleware(OutboundLimit)
       .annotate(RequiredScope, "relayers:write")

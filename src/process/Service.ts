@@ -24,6 +24,7 @@ import type * as Sql from "../sql/Sql.ts"
 import { running } from "./Running.ts"
 import { layerProcessGauges } from "./Telemetry.ts"
 import * as NodeServer from "./http/NodeServer.ts"
+import { networks } from "./Networks.ts"
 import { refusal } from "./http/NodeServer.ts"
 import * as Settings from "./settings/Settings.ts"
 
@@ -182,6 +183,7 @@ const withConsole = (options: Server.Options, console: ConsoleSettings, administ
 export const layer = (settings: Settings.Settings, parts: Parts) => {
   const decryptionKeys = [...parts.earlierMasterKeys, ...Settings.decryptionKeys(settings)]
   const services = Services.layer({
+    networks,
     administratorKey: parts.apiKey,
     masterKey: Settings.masterKeyBytes(parts.masterKey),
     decryptionKeys: decryptionKeys.map(Settings.masterKeyBytes),

@@ -1,4 +1,5 @@
 // All metrics, in the order of `GET /metrics`. Each is declared where it is updated, or in the file of its feature if several files update it.
+import type { ServedNetwork } from "./ServedNetworks.ts"
 import { eventStreams } from "./events/EventStreams.ts"
 import { rpcMetrics } from "./chains/Breakers.ts"
 import { ledgerGauges } from "./ledger/LedgerJobs.ts"
@@ -7,7 +8,6 @@ import { databaseConnections } from "./lifecycle/SharedJobs.ts"
 import * as RateLimitMetrics from "./limits/RateLimitMetrics.ts"
 import { unreadableRows } from "./masterKey/UnreadableRows.ts"
 import { buildInfo } from "./observability/MetricsHttp.ts"
-import { networkMetrics } from "./Services.ts"
 import { auditUnlinkedRecords } from "./audit/Audit.ts"
 import { databaseQuerySeconds } from "../sql/Transaction.ts"
 import { eventsHeldBack, eventsHeldBackSeconds } from "./events/Events.ts"
@@ -23,7 +23,7 @@ import { processMetrics } from "./observability/Gauges.ts"
 import { relayerCount } from "./relayers/Relayers.ts"
 import { signerMetrics } from "./signers/SignerKeys.ts"
 
-const all = [
+const before = [
   ...requestMetrics,
   ...RateLimitMetrics.all,
   databaseQuerySeconds,
@@ -39,8 +39,10 @@ const all = [
   ...healthMetrics,
   ...rpcMetrics,
   ...signerMetrics,
-  ...metrics,
-  ...networkMetrics,
+  ...metrics
+]
+
+const after = [
   ...ledgerGauges,
   webhookDeliveriesTotal,
   webhookDeliverySeconds,
@@ -49,4 +51,6 @@ const all = [
   ...Object.values(processMetrics)
 ]
 
-export const names: ReadonlyArray<string> = all.map(({ id }) => id)
+/** The metrics of the served networks are after those of all lanes. */
+export const namesOf = (networks: ReadonlyArray<Pick<ServedNetwork, "metrics">>): ReadonlyArray<string> =>
+  [...before, ...networks.flatMap(({ metrics }) => metrics), ...after].map(({ id }) => id)

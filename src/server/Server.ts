@@ -18,7 +18,11 @@ import { SearchHttp } from "./search/SearchHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
 import {
   AllTransactionsHttp,
+  FeesHttp,
   NodeCallsHttp,
+  NoncesHttp,
+  PoliciesHttp,
+  SigningHttp,
   SponsoredHttp,
   StatisticsHttp,
   TransactionsHttp,
@@ -40,7 +44,7 @@ import {
 import { OutboundLimitHttp } from "./limits/RateLimits.ts"
 import * as Metrics from "./Metrics.ts"
 import * as MetricsHttp from "./observability/MetricsHttp.ts"
-import * as Services from "./Services.ts"
+import { ServedNetworks } from "./ServedNetworks.ts"
 import { SystemHttp } from "./lifecycle/SystemHttp.ts"
 
 export interface Options extends RequestPipeline.Options {
@@ -67,7 +71,10 @@ const handlers = Layer.mergeAll(
   TransactionSigningHttp,
   NodeCallsHttp,
   SponsoredHttp,
-  Services.networkHandlers,
+  NoncesHttp,
+  SigningHttp,
+  PoliciesHttp,
+  FeesHttp,
   SignersHttp,
   NotificationsHttp,
   NetworksHttp,
@@ -77,7 +84,7 @@ const handlers = Layer.mergeAll(
   EventsHttp,
   MasterKeyHttp,
   SystemHttp,
-  MetricsHttp.layer(Metrics.names)
+  Layer.unwrap(Effect.map(ServedNetworks, ({ all }) => MetricsHttp.layer(Metrics.namesOf(all))))
 )
 
 const middleware = Layer.mergeAll(

@@ -8,30 +8,6 @@ import { LaneLedger } from "./ledger/LaneLedger.ts"
 import { Ledger } from "./ledger/Ledger.ts"
 import { PriceSource } from "./prices/PriceSource.ts"
 import { largestBatch } from "./networks/builtin.ts"
-import * as EvmMarkets from "../networks/evm/chain/EvmMarkets.ts"
-import { evmInspection, EvmNodes } from "../networks/evm/chain/EvmNodes.ts"
-import * as EvmLane from "../networks/evm/lane/EvmLane.ts"
-import { evmLaneMetrics } from "../networks/evm/lane/EvmLane.ts"
-import { FeesHttp, NoncesHttp, PoliciesHttp, SigningHttp } from "../networks/evm/requests/EvmHttp.ts"
-import * as EvmIntake from "../networks/evm/requests/EvmIntake.ts"
-import * as EvmNodeCalls from "../networks/evm/requests/EvmNodeCalls.ts"
-import { MessageSigning } from "../networks/evm/requests/MessageSigning.ts"
-import { Rehearsals } from "../networks/evm/requests/Rehearsals.ts"
-import { evmRules } from "../networks/evm/rules/EvmRules.ts"
-import { solanaInspection, SolanaNodes } from "../networks/solana/chain/SolanaCalls.ts"
-import * as SolanaLane from "../networks/solana/lane/SolanaLane.ts"
-import { solanaMetrics } from "../networks/solana/lane/SolanaPolls.ts"
-import * as SolanaIntake from "../networks/solana/requests/SolanaIntake.ts"
-import { makeSolanaNonces } from "../networks/solana/requests/SolanaIntake.ts"
-import * as SolanaNodeCalls from "../networks/solana/requests/SolanaNodeCalls.ts"
-import { solanaRules } from "../networks/solana/rules/SolanaRules.ts"
-import { stellarKindOf, StellarNodes } from "../networks/stellar/chain/StellarNodes.ts"
-import * as StellarLane from "../networks/stellar/lane/StellarLane.ts"
-import { stellarMetrics } from "../networks/stellar/lane/StellarUpkeep.ts"
-import * as StellarIntake from "../networks/stellar/requests/StellarIntake.ts"
-import { makeStellarNodeCalls, makeStellarNonces } from "../networks/stellar/requests/StellarIntake.ts"
-import { stellarRules } from "../networks/stellar/rules/StellarRules.ts"
-import { Nonces } from "../networks/evm/requests/Nonces.ts"
 import * as UnreadableRows from "./masterKey/UnreadableRows.ts"
 import * as Retentions from "./Retentions.ts"
 import { SignerBackends } from "./signers/backends/SignerBackends.ts"
@@ -39,13 +15,15 @@ import { Breakers } from "./chains/Breakers.ts"
 import { Chains } from "./chains/Chains.ts"
 import { ChainAccess, RpcNodes } from "./chains/RpcNodes.ts"
 import { SendingNetworks } from "./lanes/LaneNetwork.ts"
-import type { SendingNetwork } from "./lanes/LaneNetwork.ts"
 import * as LanesJob from "./lanes/LanesJob.ts"
 import { ledgerTables, ledgerTablesInMemory } from "./ledger/Claims.ts"
 import { LedgerRules } from "./ledger/LedgerEntries.ts"
 import { ledgerGaugesLayer } from "./ledger/LedgerJobs.ts"
-import { Sponsoring, TransactionSigning } from "./transactions/Exchanges.ts"
+import { partsOf, ServedNetworks } from "./ServedNetworks.ts"
+import type { ServedNetwork } from "./ServedNetworks.ts"
+import { Hindsight, MessageSigning, Sponsoring, TransactionSigning } from "./transactions/Exchanges.ts"
 import { NodePassing } from "./transactions/NodePassing.ts"
+import { Nonces } from "./transactions/Nonces.ts"
 import { Transactions } from "./transactions/Transactions.ts"
 import { demandSchema } from "../sql/Migrate.ts"
 import * as Instances from "./attention/Instances.ts"
@@ -72,15 +50,8 @@ import { layerEventDelay } from "./events/Events.ts"
 import { CallerRequests, OutboundWork } from "./limits/RateLimits.ts"
 import { RowMacs, Secrets } from "./secrets/Secrets.ts"
 import { Intakes } from "./transactions/Intake.ts"
-import type { Intake } from "./transactions/Intake.ts"
 import { SignerSettings } from "./signers/SignerSettings.ts"
 import { Signers } from "./signers/Signers.ts"
-
-/** A network of a host program. It takes the place of the service's own network of the same type. */
-export interface OwnNetwork {
-  readonly sending: SendingNetwork
-  readonly intake: Intake
-}
 
 export interface Options {
   /** 32 bytes that encrypt the secrets in the database. */
@@ -110,27 +81,17 @@ export interface Options {
   readonly signers?: SignerSettings
   /** Whether metrics have a series for each relayer, of 5,000 relayers at most. Absent: false. */
   readonly metricsPerRelayer?: boolean
-  /** Networks of the host program. Absent: those of the service. */
-  readonly networks?: ReadonlyArray<OwnNetwork>
+  /**
+   * The network types that are served, such as `evm` of `effect-relayer/evm`. Their jobs run, and no module of others is loaded:
+   * requests about relayers of others are refused.
+   */
+  readonly networks: ReadonlyArray<ServedNetwork>
 }
 
-/** The networks that transactions are sent on. Only this file names all network types. */
-const sendingNetworks = ({ networks = [] }: Options) =>
-  SendingNetworks.layer(
-    Effect.map(Effect.all([EvmLane.network, SolanaLane.network, StellarLane.network]), (built) => [
-      ...built,
-      ...networks.map(({ sending }) => sending)
-    ])
-  )
+const sendingNetworks = SendingNetworks.layer(partsOf(({ sending }) => sending))
 
-const ledgerRules = ({ networks = [] }: Pick<Options, "networks">) =>
-  LedgerRules.layer(evmRules, solanaRules, stellarRules, ...networks.map(({ sending }) => sending.rules))
-
-/** Handlers of endpoints that only some network types have. */
-export const networkHandlers = Layer.mergeAll(NoncesHttp, PoliciesHttp, FeesHttp, SigningHttp)
-
-/** Metrics that only some network types have. */
-export const networkMetrics = [...evmLaneMetrics, ...EvmMarkets.metrics, ...solanaMetrics, ...stellarMetrics]
+const ledgerRules = ({ networks }: Pick<Options, "networks">) =>
+  LedgerRules.layer(...networks.map(({ rules }) => rules))
 
 const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   Ledger.layer.pipe(
@@ -144,7 +105,7 @@ const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
  * `Ledger` and `LaneLedger` in memory, for tests of a host program and of its networks: they behave as those on a database, and share the
  * tables of `LedgerMemory`. A layer that is built again, by `Layer.fresh`, begins with empty tables.
  */
-export const layerLedgerMemory = ({ networks = [], laneLease: lease }: Pick<Options, "networks" | "laneLease"> = {}) =>
+export const layerLedgerMemory = ({ networks, laneLease: lease }: Pick<Options, "networks" | "laneLease">) =>
   Layer.merge(Ledger.layerMemory, LaneLedger.layerMemory).pipe(
     Layer.provideMerge(ledgerTablesInMemory(lease === undefined ? {} : { lease })),
     Layer.provideMerge(ledgerRules({ networks }))
@@ -186,22 +147,18 @@ export const layerSecrets = ({ masterKey, decryptionKeys = [] }: Pick<Options, "
     })
   )
 
-const inspections = Layer.unwrap(
-  Effect.map(StellarNodes, (nodes) =>
-    Chains.layerNoDeps({
-      evm: evmInspection,
-      solana: solanaInspection,
-      stellar: stellarKindOf(nodes)
-    })
-  )
-).pipe(Layer.provideMerge(StellarNodes.layerNoDeps))
+const inspections = Chains.layerNoDeps(
+  Effect.map(ServedNetworks, ({ all }) => new Map(all.map(({ inspection, rules }) => [rules.type, inspection])))
+)
 
 /** Health checks and transactions share the nodes, so that a URL has one breaker and one retry rule. */
-const chains = Layer.mergeAll(inspections, EvmNodes.layerNoDeps, SolanaNodes.layerNoDeps).pipe(
-  Layer.merge(PriceSource.layer),
-  Layer.provide(RpcNodes.layerNoDeps({ largestBatch })),
-  Layer.provideMerge(Breakers.layer())
-)
+const chains = ({ networks }: Pick<Options, "networks">) =>
+  inspections.pipe(
+    Layer.provideMerge(ServedNetworks.layer(networks)),
+    Layer.merge(PriceSource.layer),
+    Layer.provide(RpcNodes.layerNoDeps({ largestBatch })),
+    Layer.provideMerge(Breakers.layer())
+  )
 
 const health = ({ healthCheckInterval = "1 minute" }: Options) =>
   RelayerHealth.layer.pipe(Layer.provideMerge(HealthChecks.layer({ interval: healthCheckInterval })))
@@ -217,30 +174,22 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
     metricsPerRelayer ? layerRelayerSeries : Layer.empty
   )
 
-const transactions = ({ networks = [] }: Options) =>
-  Layer.mergeAll(
-    NodePassing.layer(Effect.all([EvmNodeCalls.make, SolanaNodeCalls.make, makeStellarNodeCalls])),
-    Rehearsals.layer,
-    Configuration.layer
-  ).pipe(
-    Layer.provideMerge(
-      Layer.mergeAll(
-        Transactions.layer,
-        TransactionSigning.layer,
-        Sponsoring.layer,
-        MessageSigning.layer,
-        Nonces.layer(Effect.all([makeSolanaNonces, makeStellarNonces]))
-      )
-    ),
-    Layer.provideMerge(
-      Intakes.layer(
-        Effect.map(Effect.all([EvmIntake.make, SolanaIntake.make, StellarIntake.make]), (built) => [
-          ...built,
-          ...networks.map(({ intake }) => intake)
-        ])
-      )
+const transactions = Layer.mergeAll(
+  NodePassing.layer(partsOf(({ nodeCalls }) => nodeCalls)),
+  Hindsight.layer(partsOf(({ hindsight }) => hindsight)),
+  Configuration.layer
+).pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Transactions.layer,
+      TransactionSigning.layer,
+      Sponsoring.layer,
+      MessageSigning.layer(partsOf(({ messages }) => messages)),
+      Nonces.layer(partsOf(({ sequences }) => sequences))
     )
-  )
+  ),
+  Layer.provideMerge(Intakes.layer(partsOf(({ intake }) => intake)))
+)
 
 const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 days" }: Options) =>
   jobs
@@ -260,12 +209,12 @@ export const layerNoDeps = (
   options: Omit<Options, "outboundAllow" | "outboundNotAllowed" | "outboundRule" | "signers">
 ) =>
   Layer.mergeAll(Readiness.layer, EventStreams.layer, gauges(options), jobs(options)).pipe(
-    Layer.provideMerge(transactions(options)),
+    Layer.provideMerge(transactions),
     Layer.provideMerge(health(options)),
-    Layer.provideMerge(sendingNetworks(options)),
+    Layer.provideMerge(sendingNetworks),
     Layer.provideMerge(resources(options)),
     Layer.provideMerge(ledgerRules(options)),
-    Layer.provideMerge(chains),
+    Layer.provideMerge(chains(options)),
     Layer.provideMerge(
       Layer.mergeAll(layerSecrets(options), CallerRequests.layer, OutboundWork.layer, Strangers.layer, Lifecycle.layer)
     )

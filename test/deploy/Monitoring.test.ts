@@ -4,7 +4,10 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { parse } from "yaml"
 import { operatorCodes } from "../../src/networks/core/Cause.ts"
-import { names } from "../../src/server/Metrics.ts"
+import { networks } from "../../src/process/Networks.ts"
+import { namesOf } from "../../src/server/Metrics.ts"
+
+const names = namesOf(networks)
 
 const root = path.resolve(import.meta.dirname, "../..")
 const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")

@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { inject } from "vitest"
+import { networks } from "../../src/process/Networks.ts"
 import * as Services from "../../src/server/Services.ts"
 import type { Audit } from "../../src/server/audit/Audit.ts"
 import type { EventFeed } from "../../src/server/events/EventFeed.ts"
@@ -24,7 +25,7 @@ export const layer = Layer.unwrap(
     const instance = Layer.build(
       Layer.fresh(
         Layer.provide(
-          Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey), jobs: false }),
+          Services.layerNoAuthentication({ networks, masterKey: Redacted.make(masterKey), jobs: false }),
           Layer.fresh(database)
         )
       )

@@ -6,18 +6,11 @@ import { makeAllowList, Outbound } from "../../outbound/Outbound.ts"
 import { Breakers } from "../../server/chains/Breakers.ts"
 import { askFacts } from "../../server/chains/Chains.ts"
 import { ChainAccess, RpcNodes } from "../../server/chains/RpcNodes.ts"
-import { evmDialect, evmQuestions } from "../../networks/evm/chain/EvmNodes.ts"
-import { solanaDialect, solanaQuestions } from "../../networks/solana/chain/SolanaCalls.ts"
-import * as StellarNodes from "../../networks/stellar/chain/StellarNodes.ts"
-import { stellarQuestions } from "../../networks/stellar/chain/StellarNodes.ts"
+import { networks } from "../../process/Networks.ts"
 import { largestBatch } from "../../server/networks/builtin.ts"
 
 /** Each network type, with a call that only its nodes answer. */
-const types = [
-  { dialect: evmDialect, questions: evmQuestions },
-  { dialect: solanaDialect, questions: solanaQuestions },
-  { dialect: StellarNodes.dialect, questions: stellarQuestions }
-]
+const types = networks.flatMap(({ provider }) => provider ?? [])
 
 /** Milliseconds for what a provider can do: a person waits for it. */
 const patience = 10_000

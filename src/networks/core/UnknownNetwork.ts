@@ -70,6 +70,11 @@ const explain = explainWith({}, () => undefined)
 const notHere = (type: string) =>
   new TransactionConflict({ error: `belongs to ${type}, which this version of the service does not know` })
 
+const isOther = Schema.is(OtherTransaction.fields.network_type)
+
+/** A network type that this version knows, but its program does not serve, has a shape of its own, which such rows are not shown in. */
+const shownTypeOf = (type: string): string => (isOther(type) ? type : `unserved_${type}`)
+
 export const rulesOfUnknown = (type: string): Rules<Unknown> => ({
   type,
   request: Schema.Unknown,
@@ -98,7 +103,7 @@ export const rulesOfUnknown = (type: string): Rules<Unknown> => ({
   cancel: () => Result.fail(notHere(type)),
   explain,
   show: (transaction, identity) => ({
-    network_type: type,
+    network_type: shownTypeOf(type),
     ...shownFields(explain, transaction, identity),
     from: identity.from,
     ...present("hash", shownAttempt(transaction)?.hash)

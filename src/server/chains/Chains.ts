@@ -5,6 +5,7 @@ import type { ChainSnapshot, CheckFailure, ProviderReading } from "../../domain/
 import type { ProviderFacts, RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { Network, NetworkId, NetworkType } from "../../domain/network/Network.ts"
 import type { RelayerAccount } from "../../domain/relayer/Relayer.ts"
+import { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
 import { present } from "../../networks/core/Presentation.ts"
 import { makeProviders } from "./Providers.ts"
 import type { Providers } from "./Providers.ts"
@@ -160,6 +161,14 @@ export const probeProviders = Effect.fnUntraced(function* (chain: InspectedChain
   return readings.map((reading, index): ProbedProvider => ({ ...reading, ...facts.get(chain.urls[index]?.url ?? "") }))
 })
 
+const unservedText = (type: string) => `the program that runs this service does not serve ${type}`
+
+/** A request about a relayer or a network whose type this program does not serve. */
+export const notServed = (type: string) => new NotImplemented({ error: unservedText(type) })
+
+/** A create of such a relayer or network. */
+export const notServedField = (type: string) => BadRequest.of([{ field: "network_type", message: unservedText(type) }])
+
 export const wrongType = Effect.die(new Error("the network is of another type than the relayer"))
 
 type Answer<A> = Result.Result<A, RpcFailure>
@@ -208,6 +217,8 @@ const remembering = () => {
 export class Chains extends Context.Service<
   Chains,
   {
+    /** Whether this program serves the network type. Only accounts and providers of such a type are inspected. */
+    serves(type: NetworkType): boolean
     /** Never fails: `failures` of the snapshot contains the problems. */
     inspect(target: InspectionTarget): Effect.Effect<ChainSnapshot>
     /** The state of each provider of a network, after each was asked whether it is on its chain, and what it can do. Never fails. */
@@ -216,18 +227,28 @@ export class Chains extends Context.Service<
     readonly unknownProtocols: Effect.Effect<ReadonlyArray<UnknownProtocol>>
   }
 >()("effect-relayer/server/chains/Chains") {
-  static readonly layerNoDeps = (kinds: Readonly<Record<NetworkType, ChainKind>>) =>
+  /** `inspections`: by the network types that the program serves. */
+  static readonly layerNoDeps = <E, R>(inspections: Effect.Effect<ReadonlyMap<string, ChainKind>, E, R>) =>
     Layer.effect(
       Chains,
-      Effect.map(RpcNodes, (nodes) => {
+      Effect.gen(function* () {
+        const nodes = yield* RpcNodes
+        const kinds = yield* inspections
         const { note, unknownProtocols } = remembering()
+        const kindOf = (type: NetworkType) => {
+          const kind = kinds.get(type)
+          return kind === undefined ? Effect.die(new Error(unservedText(type))) : Effect.succeed(kind)
+        }
         return Chains.of({
-          inspect: Effect.fn("Chains.inspect")((target) =>
-            Effect.tap(kinds[target.relayer.network_type].inspect(nodes, target), ({ providers }) =>
-              note(target.network, providers)
-            )
-          ),
-          probe: Effect.fn("Chains.probe")((target) => kinds[target.network.network_type].probe(nodes, target)),
+          serves: (type) => kinds.has(type),
+          inspect: Effect.fn("Chains.inspect")(function* (target) {
+            const { inspect } = yield* kindOf(target.relayer.network_type)
+            return yield* Effect.tap(inspect(nodes, target), ({ providers }) => note(target.network, providers))
+          }),
+          probe: Effect.fn("Chains.probe")(function* (target) {
+            const { probe } = yield* kindOf(target.network.network_type)
+            return yield* probe(nodes, target)
+          }),
           unknownProtocols
         })
       })

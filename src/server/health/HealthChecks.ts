@@ -10,9 +10,9 @@ import type { Outcome } from "../../domain/health/Health.ts"
 import { NetworkType } from "../../domain/network/Network.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import type { Versioned } from "../../domain/request/Request.ts"
+import type { NotImplemented, Versioned } from "../../domain/request/Request.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { Chains } from "../chains/Chains.ts"
+import { Chains, notServed } from "../chains/Chains.ts"
 import { Changes } from "../changes/Changes.ts"
 import { commitSignalOf, Draining, Jobs } from "../lifecycle/Lifecycle.ts"
 import { measureGauge } from "../lifecycle/SharedJobs.ts"
@@ -74,7 +74,7 @@ export class HealthChecks extends Context.Service<
      * Checks the relayer now and returns the snapshot. The result of a check that runs at the same time is discarded, and this
      * result too if the relayer changes meanwhile.
      */
-    now(id: RelayerId): Effect.Effect<ChainSnapshot, RelayerNotFound | TooManyRequests>
+    now(id: RelayerId): Effect.Effect<ChainSnapshot, RelayerNotFound | TooManyRequests | NotImplemented>
   }
 >()("effect-relayer/server/health/HealthChecks") {
   static readonly layer = (options: HealthCheckOptions) =>
@@ -159,6 +159,8 @@ export class HealthChecks extends Context.Service<
 
         const now = Effect.fn("HealthChecks.now")(function* (id: RelayerId) {
           const target = yield* targets.get(id)
+          const { network_type } = target.relayer
+          if (!chains.serves(network_type)) return yield* notServed(network_type)
           return yield* check(target, outboundWork.run(inspect(target)), (_, { version }) => version === target.version)
         })
 
@@ -187,6 +189,9 @@ export const layerHealthJob = ({ interval }: HealthCheckOptions) =>
       const due = yield* commitSignalOf("health_checks")
       const draining = yield* Draining
       const jobs = yield* Jobs
+      const { serves } = yield* Chains
+      /** Checks of these are left to other programs on the database. */
+      const unserved = NetworkType.literals.filter((type) => !serves(type))
       const running = yield* FiberSet.make<void>()
       const horizon = 2 * Math.max(Duration.toMillis(interval), claimLease)
 
@@ -198,7 +203,7 @@ export const layerHealthJob = ({ interval }: HealthCheckOptions) =>
       const claim = Effect.gen(function* () {
         const limit = draining.isDraining() ? 0 : concurrency - (yield* FiberSet.size(running))
         if (limit <= 0) return
-        const claims = yield* repo.claim({ token: randomUUID(), limit, lease: claimLease, horizon })
+        const claims = yield* repo.claim({ token: randomUUID(), limit, lease: claimLease, horizon, unserved })
         isFull = claims.length === limit
         for (const claim of claims) yield* FiberSet.run(running, Effect.ensuring(checks.run(claim), ended))
       }).pipe(Effect.uninterruptible)

@@ -3,6 +3,7 @@ import { Effect, Schema } from "effect"
 import { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import { keptBalances } from "../../domain/health/Funding.ts"
 import { Health } from "../../domain/health/Health.ts"
+import type { NetworkType } from "../../domain/network/Network.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
 import { Instant } from "../../domain/request/Shown.ts"
@@ -50,6 +51,8 @@ export interface Claiming {
    * clock of the database was set back after it was scheduled.
    */
   readonly horizon: number
+  /** Network types whose relayers this program does not check. */
+  readonly unserved: ReadonlyArray<NetworkType>
 }
 
 /** The result of a check. */
@@ -73,13 +76,17 @@ export const make = Effect.gen(function* () {
    * Claims due checks, the longest due first. Skips rows that another transaction has locked. Two queries for two ranges of
    * the index: one query with both conditions would read everything between them.
    */
-  const claim = ({ token, limit, lease, horizon }: Claiming) =>
-    sql`
+  const claim = ({ token, limit, lease, horizon, unserved }: Claiming) => {
+    const isServed =
+      unserved.length === 0
+        ? sql`TRUE`
+        : sql`NOT EXISTS (SELECT FROM relayers r WHERE r.id = relayer_checks.relayer_id AND ${sql.in("r.network_type", unserved)})`
+    return sql`
       WITH due AS MATERIALIZED (
-        SELECT relayer_id FROM relayer_checks WHERE next_check_at <= now()
+        SELECT relayer_id FROM relayer_checks WHERE next_check_at <= now() AND ${isServed}
         ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), astray AS MATERIALIZED (
-        SELECT relayer_id FROM relayer_checks WHERE next_check_at > now() + ${ahead(horizon)}
+        SELECT relayer_id FROM relayer_checks WHERE next_check_at > now() + ${ahead(horizon)} AND ${isServed}
         ORDER BY next_check_at LIMIT ${limit} - (SELECT count(*) FROM due) FOR UPDATE SKIP LOCKED
       )
       UPDATE relayer_checks t SET claimed_by = ${token}, next_check_at = now() + ${ahead(lease)}
@@ -90,6 +97,7 @@ export const make = Effect.gen(function* () {
       Effect.map((rows) => rows.map(({ relayer_id }) => ({ id: relayer_id, token }))),
       query("HealthRepo.claim")
     )
+  }
 
   const find = (id: RelayerId) =>
     sql`SELECT ${columns} FROM relayer_checks t WHERE t.relayer_id = ${id}`.pipe(

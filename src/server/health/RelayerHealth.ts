@@ -21,9 +21,10 @@ import type { NetworkProvider } from "../../domain/network/NetworkProvider.ts"
 import { RelayerNotFound, unitOf } from "../../domain/relayer/Relayer.ts"
 import type { RelayerBalance, RelayerId, RelayerStatus } from "../../domain/relayer/Relayer.ts"
 import { BadGateway } from "../../domain/request/Request.ts"
+import type { NotImplemented } from "../../domain/request/Request.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { present } from "../../networks/core/Presentation.ts"
-import { Chains } from "../chains/Chains.ts"
+import { Chains, notServed } from "../chains/Chains.ts"
 import type { ProbedProvider } from "../chains/Chains.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { Instant } from "../../domain/request/Shown.ts"
@@ -52,9 +53,11 @@ export class RelayerHealth extends Context.Service<
     /** Inspects the chain. If it does not answer in time, the amounts are those of the last check. */
     status(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | TooManyRequests>
     /** Fails with `BadGateway` if the chain does not answer or is the wrong one. */
-    balance(id: RelayerId): Effect.Effect<RelayerBalance, RelayerNotFound | BadGateway | TooManyRequests>
+    balance(
+      id: RelayerId
+    ): Effect.Effect<RelayerBalance, RelayerNotFound | BadGateway | NotImplemented | TooManyRequests>
     /** Runs a check now and returns the resulting status. */
-    check(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | TooManyRequests>
+    check(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | NotImplemented | TooManyRequests>
     explain(id: RelayerId): Effect.Effect<RelayerExplanation, RelayerNotFound>
     /** The balances that the checks of all instances have read. No provider is asked. */
     balances(id: RelayerId, query: BalanceTrendQuery): Effect.Effect<BalanceTrend, RelayerNotFound>
@@ -86,10 +89,12 @@ export class RelayerHealth extends Context.Service<
           Option.match({ onNone: () => Effect.fail(new RelayerNotFound({})), onSome: Effect.succeed })
         )
 
-      const inspect = (id: RelayerId) =>
-        Effect.flatMap(targets.get(id), (target) =>
-          outboundWork.run(Effect.timeoutOption(chains.inspect(target), patience))
-        )
+      const inspect = Effect.fnUntraced(function* (id: RelayerId) {
+        const target = yield* targets.get(id)
+        const { network_type } = target.relayer
+        if (!chains.serves(network_type)) return yield* notServed(network_type)
+        return yield* outboundWork.run(Effect.timeoutOption(chains.inspect(target), patience))
+      })
 
       const transactionsOf = Effect.fnUntraced(function* (relayerNumber: number) {
         const confirmed = Option.getOrUndefined(yield* ledger.lastConfirmed(relayerNumber))
@@ -120,7 +125,8 @@ export class RelayerHealth extends Context.Service<
       })
 
       const status = Effect.fn("RelayerHealth.status")(function* (id: RelayerId) {
-        const seen = Option.getOrUndefined(yield* inspect(id))
+        const inspected = Effect.catchTag(inspect(id), "NotImplemented", () => Effect.succeedNone)
+        const seen = Option.getOrUndefined(yield* inspected)
         return yield* show(yield* relayers.get(id), yield* find(id), seen)
       })
 

@@ -35,7 +35,7 @@ import type { Versioned } from "../../domain/request/Request.ts"
 import { maxNumberedBytes } from "../../sql/Rows.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { TransactionLimitExceeded } from "../../networks/core/TransactionLimits.ts"
-import { Chains, previewBudgetMs, previewPatience } from "../chains/Chains.ts"
+import { Chains, notServedField, previewBudgetMs, previewPatience } from "../chains/Chains.ts"
 import type { ProbedProvider } from "../chains/Chains.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
@@ -84,6 +84,7 @@ const makeNetworkEditing = Effect.gen(function* () {
   const repo = yield* NetworksRepo.make
   const secrets = yield* Secrets
   const outbound = yield* Outbound
+  const chains = yield* Chains
   const changes = yield* Changes
   const transaction = yield* Transaction.make
   const { read, rpcUrls } = yield* makeNetworkReading
@@ -136,8 +137,13 @@ const makeNetworkEditing = Effect.gen(function* () {
     return { id, resolver, definition, network: yield* resolve(resolver, id, definition) }
   })
 
+  const checkServed = ({ network_type }: CreateNetwork) =>
+    chains.serves(network_type) ? Effect.void : Effect.fail(notServedField(network_type))
+
   const checkCreate = (request: CreateNetwork) =>
-    Effect.all([checkLimits, checkResourceSize(request), checkUrls(outbound, request)], { discard: true })
+    Effect.all([checkLimits, checkServed(request), checkResourceSize(request), checkUrls(outbound, request)], {
+      discard: true
+    })
 
   /** What `create` would create, with the unmasked URLs. Fails as `create` does. */
   const plan = Effect.fnUntraced(function* (request: CreateNetwork) {
@@ -474,14 +480,16 @@ export class Networks extends Context.Service<
         ).pipe(Effect.map((found) => found.flat()))
       })
 
-      const probed = (network: Network, urls: ReadonlyArray<RpcConfig>) =>
-        outboundWork.run(
+      const probed = Effect.fnUntraced(function* (network: Network, urls: ReadonlyArray<RpcConfig>) {
+        if (!chains.serves(network.network_type)) return []
+        return yield* outboundWork.run(
           Effect.timeoutOrElse(chains.probe({ network, urls, budgetMs: previewBudgetMs }), {
             duration: previewPatience,
             orElse: (): Effect.Effect<ReadonlyArray<ProbedProvider>> =>
               Effect.succeed(unanswered(network, urls).providers)
           })
         )
+      })
 
       const preview = Effect.fn("Networks.preview")(function* (request: CreateNetwork) {
         const { network, urls } = yield* editing.plan(request)

@@ -17,7 +17,7 @@ import { SignerId, signerTypesFor } from "../../domain/signer/Signer.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { TransactionLimitExceeded } from "../../networks/core/TransactionLimits.ts"
-import { Chains, previewBudgetMs, previewPatience } from "../chains/Chains.ts"
+import { Chains, notServedField, previewBudgetMs, previewPatience } from "../chains/Chains.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
@@ -116,7 +116,7 @@ const makeRelayerPreview = Effect.gen(function* () {
 
   return Effect.fn("Relayers.preview")(function* (request: CreateRelayer) {
     const target = Option.getOrUndefined(yield* targetOf(request))
-    if (target === undefined) return []
+    if (target === undefined || !chains.serves(request.network_type)) return []
     const seen = yield* outboundWork.run(
       Effect.timeoutOrElse(chains.inspect({ ...target, budgetMs: previewBudgetMs }), {
         duration: previewPatience,
@@ -241,10 +241,12 @@ export const makeRelayerCreation = Effect.gen(function* () {
   const urls = yield* makeRelayerUrls
   const refuse = yield* makeRelayerReferences
   const insert = yield* makeCreationBatches
+  const chains = yield* Chains
   const warningsOf = yield* makeRelayerPreview
 
   const insertChecked = Effect.fnUntraced(function* (id: RelayerId, request: CreateRelayer) {
     yield* checkResourceSize(request)
+    if (!chains.serves(request.network_type)) return yield* notServedField(request.network_type)
     const located = yield* networks.locate(request.network_type, request.network)
     if (located === undefined) return yield* refuse(request)
     const relayer = {

@@ -1,15 +1,28 @@
-// What only some networks do for a caller: they sign transactions that it sends itself, and quote and build those whose users pay the fees
-// in a token. Nothing is stored of a quote or a build: what a user sends later is verified then.
+// What only some networks do for a caller: they sign transactions that it sends itself, and messages; they quote and build transactions
+// whose users pay the fees in a token; and they say what a policy or a fee would have done to transactions that are there.
+// Nothing is stored of a quote or a build: what a user sends later is verified then.
 import { Context, DateTime, Effect, Layer } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
-import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type {
+  EvmSignature,
+  Rehearsal,
+  RehearsePolicy,
+  SignMessage,
+  SignTypedData,
+  TransactionFees
+} from "../../domain/index.ts"
+import type { RehearsalTooLarge, RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import { BadGateway, BadRequest, NotImplemented } from "../../domain/request/Request.ts"
 import type { ExchangeBody, ShownExchange } from "../../networks/core/Family.ts"
 import type { TransactionConflict } from "../../networks/core/Rules.ts"
 import { RelayerPaused } from "../../networks/core/TransactionLimits.ts"
 import type { NetworkLimits, TransactionLimitExceeded } from "../../networks/core/TransactionLimits.ts"
+import type { TransactionId, TransactionNotFound } from "../../networks/core/TransactionValues.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { OutboundWork } from "../limits/RateLimits.ts"
+import { Relayers } from "../relayers/Relayers.ts"
+import type { StoredRelayer } from "../relayers/StoredRelayer.ts"
 import { makeKeyFees, makeSenders, makeSignerUse, wrongKey } from "./Intake.ts"
 import type { JsonBody, Sender, Signable } from "./Intake.ts"
 
@@ -134,4 +147,140 @@ export class TransactionSigning extends Context.Service<
       return TransactionSigning.of({ sign })
     })
   )
+}
+
+// Signs messages, which no network executes. A network type whose transactions could be such a message signs none.
+
+type MessageFailed =
+  | RelayerNotFound
+  | NotImplemented
+  | BadRequest
+  | RelayerPaused
+  | TransactionLimitExceeded
+  | TooManyRequests
+  | BadGateway
+
+/** How a network type signs messages. `sender`: its policy and the limits of the caller allow signatures. */
+export interface MessageNetwork {
+  readonly type: string
+  sign(sender: Sender, request: SignMessage): Effect.Effect<EvmSignature, MessageFailed>
+  /** The same for a message that is no text. */
+  signBytes(sender: Sender, message: Uint8Array): Effect.Effect<EvmSignature, MessageFailed>
+  signTypedData(sender: Sender, request: SignTypedData): Effect.Effect<EvmSignature, MessageFailed>
+}
+
+/** Free bytes could be a transaction of such a network, so it is a wrong request and no missing part. */
+const signsNothing = new BadRequest({
+  error: "message: relayers of this network type sign transactions only; use sign-transaction"
+})
+
+export class MessageSigning extends Context.Service<
+  MessageSigning,
+  {
+    sign(id: RelayerId, request: SignMessage): Effect.Effect<EvmSignature, MessageFailed>
+    /** The same for a message that is no text. */
+    signBytes(id: RelayerId, message: Uint8Array): Effect.Effect<EvmSignature, MessageFailed>
+    signTypedData(id: RelayerId, request: SignTypedData): Effect.Effect<EvmSignature, MessageFailed>
+  }
+>()("effect-relayer/server/transactions/Exchanges/MessageSigning") {
+  /** @internal */
+  static readonly layer = <E, R>(networks: Effect.Effect<ReadonlyArray<MessageNetwork>, E, R>) =>
+    Layer.effect(
+      MessageSigning,
+      Effect.gen(function* () {
+        const senders = yield* makeSenders
+        const byType = new Map((yield* networks).map((network) => [network.type, network]))
+
+        const withSender = Effect.fnUntraced(function* (
+          id: RelayerId,
+          use: (network: MessageNetwork, sender: Sender) => Effect.Effect<EvmSignature, MessageFailed>
+        ) {
+          const { sender } = yield* senders.getLimited(id)
+          const network = byType.get(sender.relayer.network_type)
+          if (network === undefined) return yield* signsNothing
+          return yield* use(network, sender)
+        })
+
+        const sign = Effect.fn("MessageSigning.sign")((id: RelayerId, request: SignMessage) =>
+          withSender(id, (network, sender) => network.sign(sender, request))
+        )
+
+        const signBytes = Effect.fn("MessageSigning.signBytes")((id: RelayerId, message: Uint8Array) =>
+          withSender(id, (network, sender) => network.signBytes(sender, message))
+        )
+
+        const signTypedData = Effect.fn("MessageSigning.signTypedData")((id: RelayerId, request: SignTypedData) =>
+          withSender(id, (network, sender) => network.signTypedData(sender, request))
+        )
+
+        return MessageSigning.of({ sign, signBytes, signTypedData })
+      })
+    )
+}
+
+// What a policy would have done to the final transactions of a relayer, and what blocks asked for while a transaction waited.
+
+type RehearsalFailed = RelayerNotFound | BadRequest | RehearsalTooLarge | TooManyRequests
+
+export interface HindsightNetwork {
+  readonly type: string
+  /** Tries a policy on the final transactions of the relayer. */
+  rehearse(stored: StoredRelayer, request: RehearsePolicy): Effect.Effect<Rehearsal, RehearsalFailed>
+  /** The base fees of the blocks that could have contained the transaction. */
+  feesOf(
+    stored: StoredRelayer,
+    id: TransactionId
+  ): Effect.Effect<TransactionFees, RelayerNotFound | TransactionNotFound | BadGateway | TooManyRequests>
+}
+
+export class Hindsight extends Context.Service<
+  Hindsight,
+  {
+    /** Fails with `NotImplemented` if the network type tries no policies, and with `Forbidden` without `transactions:read`. */
+    rehearse(
+      id: RelayerId,
+      request: RehearsePolicy
+    ): Effect.Effect<Rehearsal, RehearsalFailed | NotImplemented | Caller.Forbidden>
+    /** Fails with `NotImplemented` if the network type has no base fees. */
+    feesOf(
+      id: RelayerId,
+      transactionId: TransactionId
+    ): Effect.Effect<
+      TransactionFees,
+      RelayerNotFound | NotImplemented | TransactionNotFound | BadGateway | TooManyRequests
+    >
+  }
+>()("effect-relayer/server/transactions/Exchanges/Hindsight") {
+  static readonly layer = <E, R>(networks: Effect.Effect<ReadonlyArray<HindsightNetwork>, E, R>) =>
+    Layer.effect(
+      Hindsight,
+      Effect.gen(function* () {
+        const relayers = yield* Relayers
+        const byType = new Map((yield* networks).map((network) => [network.type, network]))
+
+        const find = Effect.fnUntraced(function* (id: RelayerId, refusal: (networkType: string) => string) {
+          const stored = yield* relayers.get(id)
+          const network = byType.get(stored.value.network_type)
+          if (network === undefined) return yield* new NotImplemented({ error: refusal(stored.value.network_type) })
+          return { stored, network }
+        })
+
+        const rehearse = Effect.fn("Hindsight.rehearse")(function* (id: RelayerId, request: RehearsePolicy) {
+          const caller = yield* Caller.current
+          if (!Caller.hasScope(caller, "transactions:read")) return yield* Caller.Forbidden.of(caller.id)
+          const { network, stored } = yield* find(
+            id,
+            (type) => `policies of ${type} relayers cannot be tried on the past`
+          )
+          return yield* network.rehearse(stored, request)
+        })
+
+        const feesOf = Effect.fn("Hindsight.feesOf")(function* (id: RelayerId, transactionId: TransactionId) {
+          const { network, stored } = yield* find(id, (type) => `transactions of ${type} have no base fees`)
+          return yield* network.feesOf(stored, transactionId)
+        })
+
+        return Hindsight.of({ rehearse, feesOf })
+      })
+    )
 }

@@ -17,10 +17,10 @@ import { networkId } from "../../domain/network/Network.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
-import { BadGateway, BadRequest, NotImplemented } from "../../domain/request/Request.ts"
-import type { Violation } from "../../domain/request/Request.ts"
+import { BadGateway, BadRequest } from "../../domain/request/Request.ts"
+import type { NotImplemented, Violation } from "../../domain/request/Request.ts"
 import type { Curve } from "../../domain/signer/Signer.ts"
-import type { Exchange, Family, ShownSequences } from "../../networks/core/Family.ts"
+import type { Exchange, Family } from "../../networks/core/Family.ts"
 import { present } from "../../networks/core/Presentation.ts"
 import type { Rules, TransactionConflict } from "../../networks/core/Rules.ts"
 import type { Transaction } from "../../networks/core/Transaction.ts"
@@ -29,6 +29,7 @@ import type { FeeLimitExceeded, NetworkLimits } from "../../networks/core/Transa
 import { batchOf } from "../../networks/core/TransactionRequests.ts"
 import type { Moment } from "../../networks/core/TransactionValues.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
+import { notServed } from "../chains/Chains.ts"
 import type { NoProvider } from "../chains/Providers.ts"
 import type { Account, GivenSignature, IssuedSignature, NamedBody, StoredTransaction } from "../ledger/LedgerEntries.ts"
 import { OutboundWork } from "../limits/RateLimits.ts"
@@ -235,8 +236,6 @@ export class Intakes extends Context.Service<
 
 // The relayer of a request: its network, its lane, its providers and its signer, and what the caller's key may do there.
 
-const notSending = (type: string) => new NotImplemented({ error: `relayers of ${type} do not send transactions yet` })
-
 /** Fails with `NotImplemented` if the service takes no requests for the network type of the relayer. */
 export const makeSenders = Effect.gen(function* () {
   const relayers = yield* Relayers
@@ -259,7 +258,7 @@ export const makeSenders = Effect.gen(function* () {
   const senderOf = Effect.fnUntraced(
     function* ({ value: relayer, number }: StoredRelayer) {
       const found = intakes.of(relayer.network_type)
-      if (found === undefined) return yield* notSending(relayer.network_type)
+      if (found === undefined) return yield* notServed(relayer.network_type)
       const { rules } = found.intake
       const { value: network } = yield* networks.get(networkId(relayer.network_type, relayer.network))
       const target = rules.targetOf({ relayer, network })
@@ -411,22 +410,4 @@ export const toBadGateway = ({ failures }: NoProvider): BadGateway => {
   return new BadGateway({
     error: texts.length === 0 ? "no RPC URL of the relayer has a weight above 0" : texts.join("; ")
   })
-}
-
-// What a network type other than evm says about the sequences of an account, for operators.
-
-export interface SequenceNetwork {
-  readonly type: string
-  /** What the ledger has. */
-  ofLedger(sender: Sender): Effect.Effect<ShownSequences>
-  /** The same next to what the chain says, as far as a provider answers. */
-  get(sender: Sender): Effect.Effect<ShownSequences, RelayerNotFound | TooManyRequests | NotImplemented>
-  /** How many sequences are used and final, as every provider that answers says. */
-  usedBelow(sender: Sender): Effect.Effect<bigint, RelayerNotFound | TooManyRequests>
-  /** Ends the channels of the relayer's account that no other relayer wants. Absent: accounts of the network have no channels. */
-  releaseChannels?(
-    sender: Sender
-  ): Effect.Effect<ShownSequences, RelayerNotFound | BadRequest | TransactionLimitExceeded>
-  /** Why no sequence is cleared. */
-  readonly notCleared: string
 }

@@ -1,5 +1,5 @@
-// The handlers of all endpoints about transactions: sends, lists, statistics, signatures, sponsored transactions, JSON-RPC calls. The
-// network of the relayer decodes bodies.
+// The handlers of all endpoints about transactions: sends, lists, statistics, signatures, sponsored transactions, JSON-RPC calls, sequences,
+// rehearsals and base fees. The network of the relayer decodes bodies.
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
@@ -7,9 +7,10 @@ import { Ledger } from "../ledger/Ledger.ts"
 import { Relayers } from "../relayers/Relayers.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
-import { Sponsoring, TransactionSigning } from "./Exchanges.ts"
+import { Hindsight, MessageSigning, Sponsoring, TransactionSigning } from "./Exchanges.ts"
 import { bodyOf } from "./Intake.ts"
 import { NodePassing } from "./NodePassing.ts"
+import { Nonces } from "./Nonces.ts"
 import { makeStatistics } from "./TransactionViews.ts"
 import { Transactions } from "./Transactions.ts"
 
@@ -99,3 +100,54 @@ export const NodeCallsHttp = HttpApiBuilder.group(
     return handlers.handleAll({ rpc: ({ params, payload }) => passing.call(params.relayer_id, payload) })
   })
 ).pipe(GroupServices.limitTo(NodePassing))
+
+// The handlers of `NoncesApi`, `SigningApi`, `PoliciesApi` and `FeesApi`: what only some network types have.
+
+export const NoncesHttp = HttpApiBuilder.group(
+  Api,
+  "nonces",
+  Effect.fnUntraced(function* (handlers) {
+    const nonces = yield* Nonces
+    return handlers.handleAll({
+      get: ({ params }) => Respond.one(nonces.get(params.relayer_id)),
+      resync: ({ params, payload }) => Respond.one(nonces.resync(params.relayer_id, payload)),
+      clear: ({ params, payload }) => Respond.one(nonces.clear(params.relayer_id, payload)),
+      releaseChannels: ({ params }) => Respond.one(nonces.releaseChannels(params.relayer_id)),
+      beginGeneration: ({ params }) => Respond.one(nonces.beginGeneration(params.relayer_id))
+    })
+  })
+).pipe(GroupServices.limitTo(Nonces))
+
+export const SigningHttp = HttpApiBuilder.group(
+  Api,
+  "signing",
+  Effect.fnUntraced(function* (handlers) {
+    const signing = yield* MessageSigning
+    return handlers.handleAll({
+      sign: ({ params, payload }) => Respond.one(signing.sign(params.relayer_id, payload)),
+      signTypedData: ({ params, payload }) => Respond.one(signing.signTypedData(params.relayer_id, payload))
+    })
+  })
+).pipe(GroupServices.limitTo(MessageSigning))
+
+export const PoliciesHttp = HttpApiBuilder.group(
+  Api,
+  "policies",
+  Effect.fnUntraced(function* (handlers) {
+    const hindsight = yield* Hindsight
+    return handlers.handleAll({
+      rehearse: ({ params, payload }) => Respond.one(hindsight.rehearse(params.relayer_id, payload))
+    })
+  })
+).pipe(GroupServices.limitTo(Hindsight))
+
+export const FeesHttp = HttpApiBuilder.group(
+  Api,
+  "fees",
+  Effect.fnUntraced(function* (handlers) {
+    const hindsight = yield* Hindsight
+    return handlers.handleAll({
+      ofTransaction: ({ params }) => Respond.one(hindsight.feesOf(params.relayer_id, params.transaction_id))
+    })
+  })
+).pipe(GroupServices.limitTo(Hindsight))

@@ -83,5 +83,38 @@ export const limits: ReadonlyArray<Mutant> = [
       after: "= [\n",
       test: "test/networks/evm/rules/SendEvmTransaction.test.ts"
     }
+  ]),
+  ...inFile("src/server/health/HealthRepo.ts", [
+    {
+      name: "unserved-checks-are-left",
+      rule: "A program checks no relayers of network types that it does not serve.",
+      source: "docs/embed.md: serve some network types only",
+      before: "unserved.length === 0",
+      after: "unserved.length < 9",
+      test: "test/networks/alone/Alone.test.ts",
+      only: "claims no check of the other ones"
+    }
+  ]),
+  ...inFile("src/server/relayers/RelayerChanges.ts", [
+    {
+      name: "unserved-relayers-are-not-made",
+      rule: "A program creates no relayer of a network type that it does not serve.",
+      source: "docs/embed.md: serve some network types only",
+      before: "if (!chains.serves(request.network_type)) return yield* notServedField(request.network_type)",
+      after: "",
+      test: "test/networks/alone/Alone.test.ts",
+      only: "creates no relayer and no network of another type"
+    }
+  ]),
+  ...inFile("src/server/transactions/Exchanges.ts", [
+    {
+      name: "messages-of-the-own-network-type",
+      rule: "A message is signed only as the network type of its relayer signs messages.",
+      source: "docs/embed.md: serve some network types only",
+      before: "const network = byType.get(sender.relayer.network_type)",
+      after: "const [network] = byType.values()",
+      test: "test/networks/alone/Alone.test.ts",
+      only: "refuses the endpoints that only evm has"
+    }
   ])
 ]

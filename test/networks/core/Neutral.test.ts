@@ -53,10 +53,14 @@ const fields = [
   "wei",
   "evm",
   "EvmReceiver",
+  "EvmSignature",
   "CheckedEvmAddress"
 ]
 
-const known = new Set([...columns, ...codes, ...fields])
+/** The group of the contract that reads and repairs sequences of every network type, its service, and its schemas. */
+const sequences = ["Nonces", "NoncesHttp", "ClearNonces", "ClearedNonces", "NonceDecision"]
+
+const known = new Set([...columns, ...codes, ...fields, ...sequences])
 
 const withoutComments = (text: string): string => text.replaceAll(/(?<=^|\s)\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, "")
 

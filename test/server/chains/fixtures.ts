@@ -11,9 +11,8 @@ import { makeProviders } from "../../../src/server/chains/Providers.ts"
 import type { PoolOptions } from "../../../src/server/chains/Providers.ts"
 import type { RetryOptions, RpcNode } from "../../../src/server/chains/RpcNode.ts"
 import { ChainAccess, RpcNodes } from "../../../src/server/chains/RpcNodes.ts"
-import { evmDialect, evmInspection } from "../../../src/networks/evm/chain/EvmNodes.ts"
-import { solanaInspection } from "../../../src/networks/solana/chain/SolanaCalls.ts"
-import { stellarKindOf, StellarNodes } from "../../../src/networks/stellar/chain/StellarNodes.ts"
+import { evmDialect } from "../../../src/networks/evm/chain/EvmNodes.ts"
+import { networks } from "../../../src/process/Networks.ts"
 import * as StellarRpc from "../../../testkit/StellarRpc.ts"
 
 const toRelayer = Schema.decodeUnknownSync(Relayer)
@@ -85,15 +84,14 @@ interface Options extends Partial<RetryOptions> {
   readonly prove?: PoolOptions["prove"]
 }
 
-const inspections = Layer.unwrap(
-  Effect.map(StellarNodes, (nodes) =>
-    Chains.layerNoDeps({
-      evm: evmInspection,
-      solana: solanaInspection,
-      stellar: stellarKindOf(nodes)
-    })
+const inspections = Chains.layerNoDeps(
+  Effect.map(
+    Effect.forEach(networks, ({ open, rules }) =>
+      Effect.map(open, ({ inspection }) => [rules.type, inspection] as const)
+    ),
+    (kinds) => new Map(kinds)
   )
-).pipe(Layer.provide(StellarNodes.layerNoDeps))
+)
 
 /** Chains and providers that share their nodes. By default, there are no waits between tries and no short time limits. */
 export const make = ({

@@ -9,7 +9,7 @@ import { makeBalancesRepo } from "../../../src/server/health/HealthRepo.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { idOf, insertRelayers, well } from "./fixtures.ts"
 
-const claiming = { limit: 1000, lease: 60_000, horizon: 120_000 }
+const claiming = { limit: 1000, lease: 60_000, horizon: 120_000, unserved: [] }
 
 /** Moves all checks as if this many seconds had passed. */
 const pass = (seconds: number) =>

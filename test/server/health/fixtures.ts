@@ -7,6 +7,7 @@ import { inject } from "vitest"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import type { Relayer } from "../../../src/domain/relayer/Relayer.ts"
+import { networks } from "../../../src/process/Networks.ts"
 import { HealthChecks, layerHealthJob } from "../../../src/server/health/HealthChecks.ts"
 import { Chains } from "../../../src/server/chains/Chains.ts"
 import * as Services from "../../../src/server/Services.ts"
@@ -50,6 +51,7 @@ export const chains = (inspect: (id: RelayerId) => Effect.Effect<ChainSnapshot> 
           inspect(id)
         )
       },
+      serves: () => true,
       probe: () => Effect.succeed([]),
       unknownProtocols: Effect.succeed([])
     })
@@ -59,7 +61,7 @@ export const chains = (inspect: (id: RelayerId) => Effect.Effect<ChainSnapshot> 
 
 type Chain = Layer.Layer<Chains>
 
-const services = Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey), jobs: false })
+const services = Services.layerNoAuthentication({ networks, masterKey: Redacted.make(masterKey), jobs: false })
 
 /** Checks with these chains. Requires a database. */
 export const checks = (chain: Chain, interval: Duration.Input = "1 minute") =>

@@ -1,12 +1,14 @@
 // Processes of the service on one database, which can die at a named point of a step.
 import { Deferred, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
+import { networks as all } from "../../../src/process/Networks.ts"
 import { CrashPoints } from "../../../src/server/lanes/LaneSending.ts"
 import type { CrashPoint } from "../../../src/server/lanes/LaneSending.ts"
+import type { ServedNetwork } from "../../../src/server/ServedNetworks.ts"
 import * as Services from "../../../src/server/Services.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-const services = (networks: ReadonlyArray<Services.OwnNetwork>) =>
+const services = (networks: ReadonlyArray<ServedNetwork>) =>
   Layer.fresh(
     Services.layer({
       administratorKey: Redacted.make(TestApi.apiKey),
@@ -18,10 +20,7 @@ const services = (networks: ReadonlyArray<Services.OwnNetwork>) =>
   )
 
 /** The process stops at the point for ever, as far as others can see. `reached`: it has. */
-export const start = Effect.fnUntraced(function* (
-  crashAt?: CrashPoint,
-  networks: ReadonlyArray<Services.OwnNetwork> = []
-) {
+export const start = Effect.fnUntraced(function* (crashAt?: CrashPoint, networks: ReadonlyArray<ServedNetwork> = all) {
   const sql = yield* SqlClient.SqlClient
   const reached = yield* Deferred.make<void>()
   const at = (point: CrashPoint) =>

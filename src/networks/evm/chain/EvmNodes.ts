@@ -1,5 +1,5 @@
 // Providers of evm chains: how nodes speak JSON-RPC and prove their chain, the newest block of each, and what an inspection asks.
-import { Clock, Context, Effect, Layer, Result } from "effect"
+import { Clock, Context, Effect, Result } from "effect"
 import { isStalled, observedHead, withoutSecrets } from "../../../domain/chain/Rpc.ts"
 import type { HeadWatch, RpcConfig } from "../../../domain/chain/Rpc.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
@@ -231,20 +231,17 @@ export class EvmNodes extends Context.Service<
     readonly heads: EvmHeads
     readonly markets: EvmMarkets.EvmMarkets
   }
->()("effect-relayer/networks/evm/chain/EvmNodes") {
-  static readonly layerNoDeps = Layer.effect(
-    EvmNodes,
-    Effect.map(RpcNodes, (nodes) => {
-      const heads = makeHeads()
-      return EvmNodes.of({
-        providers: (urls, identity) =>
-          makeEvmProviders((url) => nodes.of(evmDialect, url), urls, identity, heads.stalledLast),
-        heads,
-        markets: EvmMarkets.make()
-      })
-    })
-  )
-}
+>()("effect-relayer/networks/evm/chain/EvmNodes") {}
+
+export const makeEvmNodes = Effect.map(RpcNodes, (nodes) => {
+  const heads = makeHeads()
+  return EvmNodes.of({
+    providers: (urls, identity) =>
+      makeEvmProviders((url) => nodes.of(evmDialect, url), urls, identity, heads.stalledLast),
+    heads,
+    markets: EvmMarkets.make()
+  })
+})
 
 // Inspects an account of an EVM chain, and the providers of its network.
 

@@ -38,8 +38,7 @@ import { evmRules } from "../rules/EvmRules.ts"
 import { SendEvmTransaction } from "../rules/EvmSchemas.ts"
 import { explain, signatureOf } from "../rules/EvmWords.ts"
 import { policyViolations } from "./EvmIntake.ts"
-import * as EvmSenders from "./EvmSenders.ts"
-import { makeRelayerNodes } from "./EvmSenders.ts"
+import { makeRelayerNodes, senderOf } from "./EvmSenders.ts"
 import type { EvmSender } from "./EvmSenders.ts"
 import { makeWalletSigning } from "./MessageSigning.ts"
 import type { Params } from "./MessageSigning.ts"
@@ -409,7 +408,6 @@ const makePassedCalls = Effect.gen(function* () {
 })
 
 export const make = Effect.gen(function* () {
-  const { ofEvm } = yield* EvmSenders.make
   const methods = yield* makeAccountMethods
   const pass = yield* makePassedCalls
 
@@ -424,9 +422,9 @@ export const make = Effect.gen(function* () {
     scopeOf: (name) => methods.get(name)?.scope,
     begin: Effect.fnUntraced(function* (sender: Sender, call: NodeCall) {
       const method = methods.get(call.method)
-      return method === undefined ? undefined : yield* begin(yield* Effect.orDie(ofEvm(sender)), call, method)
+      return method === undefined ? undefined : yield* begin(senderOf(sender), call, method)
     }),
-    pass: (sender, call) => Effect.flatMap(Effect.orDie(ofEvm(sender)), (evm) => pass(evm, call))
+    pass: (sender, call) => pass(senderOf(sender), call)
   }
   return calls
 })

@@ -1,13 +1,12 @@
 // The relayer of a request that only evm has: its policy, its network, its account and its providers.
 import { Effect } from "effect"
 import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
-import { NotImplemented } from "../../../domain/request/Request.ts"
 import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import type { Account } from "../../../server/ledger/LedgerEntries.ts"
 import { RelayerTargets } from "../../../server/relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../../../server/relayers/RelayerTargets.ts"
-import { makeKeptProviders, makeSenders, toBadGateway } from "../../../server/transactions/Intake.ts"
+import { makeKeptProviders, toBadGateway } from "../../../server/transactions/Intake.ts"
 import type { Sender } from "../../../server/transactions/Intake.ts"
 import { EvmNodes } from "../chain/EvmNodes.ts"
 import type { EvmTarget } from "../rules/Evm.ts"
@@ -26,30 +25,12 @@ export const evmSenderOf = (target: EvmTarget, account: Account): EvmSender => (
   account
 })
 
-/** Fails with `NotImplemented` if the network type of the relayer is not `evm`. */
-export const make = Effect.gen(function* () {
-  const senders = yield* makeSenders
-
-  const ofEvm = Effect.fnUntraced(function* ({ relayer, network, account }: Sender) {
-    const target = evmRules.targetOf({ relayer, network })
-    if (target === undefined) {
-      const error = `relayers of ${relayer.network_type} do not have what this endpoint does`
-      return yield* new NotImplemented({ error })
-    }
-    return evmSenderOf(target, account)
-  })
-
-  const get = Effect.fnUntraced(function* (id: RelayerId) {
-    return yield* ofEvm((yield* senders.get(id)).sender)
-  })
-
-  /** As `getLimited` of `Senders`. */
-  const getLimited = Effect.fnUntraced(function* (id: RelayerId) {
-    return yield* ofEvm((yield* senders.getLimited(id)).sender)
-  })
-
-  return { get, getLimited, ofEvm }
-})
+/** Of a sender whose network type is `evm`: the network type of a relayer chooses what is called. */
+export const senderOf = (sender: Sender): EvmSender => {
+  const target = evmRules.targetOf(sender)
+  if (target === undefined) throw new Error(`${sender.relayer.id} is no evm relayer`)
+  return evmSenderOf(target, sender.account)
+}
 
 // The providers of an evm relayer, for requests.
 

@@ -1,20 +1,20 @@
 // Signatures of messages and typed data with a relayer's key, for the API and as nodes give them.
 // Each is recorded in the audit log before it is returned.
-import { Context, Effect, Layer, Predicate, Schema, Semaphore } from "effect"
-import type { TooManyRequests } from "../../../domain/access/Caller.ts"
+import { Effect, Predicate, Schema, Semaphore } from "effect"
 import { CheckedEvmAddress } from "../../../domain/chain/Amount.ts"
-import type { RelayerId, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
 import * as ExactJson from "../../../domain/request/ExactJson.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
-import type { BadGateway, Violation } from "../../../domain/request/Request.ts"
+import type { Violation } from "../../../domain/request/Request.ts"
 import { Audit } from "../../../server/audit/Audit.ts"
+import { MessageSigning } from "../../../server/transactions/Exchanges.ts"
+import type { MessageNetwork } from "../../../server/transactions/Exchanges.ts"
 import { makeSignerUse, wrongKey } from "../../../server/transactions/Intake.ts"
+import type { Sender } from "../../../server/transactions/Intake.ts"
 import { invalidParams, notExecuted, refused, rpcCodes, RpcError } from "../../core/NodeCall.ts"
 import { RelayerPaused } from "../../core/TransactionLimits.ts"
-import type { TransactionLimitExceeded } from "../../core/TransactionLimits.ts"
+import { evmRules } from "../rules/EvmRules.ts"
 import { maxMessageLength, maxTypedDataWork, SignTypedDataJson, typedDataWorkOf } from "../rules/EvmSchemas.ts"
-import type { EvmSignature, SignMessage, SignTypedData, SignTypedDataHashes } from "../rules/EvmSchemas.ts"
-import * as EvmSenders from "./EvmSenders.ts"
+import type { EvmSignature, SignTypedData, SignTypedDataHashes } from "../rules/EvmSchemas.ts"
 import type { EvmSender } from "./EvmSenders.ts"
 
 // The 32 bytes that are signed for a message (EIP-191) and for typed data (EIP-712), and the form of signatures.
@@ -120,12 +120,6 @@ const toEvmSignature = (signature: Uint8Array): EvmSignature => {
   return { r: hex(r), s: hex(s), v, sig: `${hex(r)}${hex(s)}${v.toString(16)}` }
 }
 
-type Failed = RelayerNotFound | BadRequest | RelayerPaused | TransactionLimitExceeded | TooManyRequests | BadGateway
-
-/** Free bytes could be a transaction of such a network, so it is a wrong request and no missing part. */
-const signsNothing = () =>
-  new BadRequest({ error: "message: relayers of this network type sign transactions only; use sign-transaction" })
-
 /** What the audit log keeps: the digest names the message without showing it. */
 const SignedDigest = Schema.Struct({
   digest: Schema.String,
@@ -133,60 +127,38 @@ const SignedDigest = Schema.Struct({
   key_service_request_id: Schema.optionalKey(Schema.String)
 })
 
-export class MessageSigning extends Context.Service<
-  MessageSigning,
-  {
-    sign(id: RelayerId, request: SignMessage): Effect.Effect<EvmSignature, Failed>
-    /** The same for a message that is no text. */
-    signBytes(id: RelayerId, message: Uint8Array): Effect.Effect<EvmSignature, Failed>
-    signTypedData(id: RelayerId, request: SignTypedData): Effect.Effect<EvmSignature, Failed>
+export const makeMessages = Effect.gen(function* () {
+  const signWith = yield* makeSignerUse
+  const audit = yield* Audit
+
+  const signDigest = Effect.fnUntraced(function* (
+    { relayer }: Sender,
+    digest: Uint8Array,
+    action: "relayer.message_signed" | "relayer.typed_data_signed"
+  ) {
+    if (relayer.paused) return yield* new RelayerPaused({})
+    const { signature, requestId } = yield* signWith(relayer, { curve: "secp256k1", message: digest })
+    const signer = yield* digestSigner(digest, signature)
+    if (signer !== relayer.address.toLowerCase()) return yield* wrongKey()
+    const after = {
+      digest: digestHex(digest),
+      ...(requestId === undefined ? {} : { key_service_request_id: requestId })
+    }
+    yield* audit.record({ action, id: relayer.id, schema: SignedDigest, after })
+    return toEvmSignature(signature)
+  })
+
+  const messages: MessageNetwork = {
+    type: evmRules.type,
+    sign: (sender, { message }) =>
+      Effect.flatMap(messageDigest(message), (digest) => signDigest(sender, digest, "relayer.message_signed")),
+    signBytes: (sender, message) =>
+      Effect.flatMap(bytesDigest(message), (digest) => signDigest(sender, digest, "relayer.message_signed")),
+    signTypedData: (sender, request) =>
+      Effect.flatMap(typedDataDigest(request), (digest) => signDigest(sender, digest, "relayer.typed_data_signed"))
   }
->()("effect-relayer/networks/evm/requests/MessageSigning") {
-  /** @internal */
-  static readonly layer = Layer.effect(
-    MessageSigning,
-    Effect.gen(function* () {
-      const senders = yield* EvmSenders.make
-      const signWith = yield* makeSignerUse
-      const audit = yield* Audit
-
-      const signDigest = Effect.fnUntraced(function* (
-        id: RelayerId,
-        digest: Uint8Array,
-        action: "relayer.message_signed" | "relayer.typed_data_signed"
-      ) {
-        const { relayer } = yield* Effect.catchTag(senders.getLimited(id), "NotImplemented", signsNothing)
-        if (relayer.paused) return yield* new RelayerPaused({})
-        const { signature, requestId } = yield* signWith(relayer, { curve: "secp256k1", message: digest })
-        const signer = yield* digestSigner(digest, signature)
-        if (signer !== relayer.address.toLowerCase()) return yield* wrongKey()
-        const after = {
-          digest: digestHex(digest),
-          ...(requestId === undefined ? {} : { key_service_request_id: requestId })
-        }
-        yield* audit.record({ action, id, schema: SignedDigest, after })
-        return toEvmSignature(signature)
-      })
-
-      const sign = Effect.fn("MessageSigning.sign")(function* (id: RelayerId, { message }: SignMessage) {
-        return yield* signDigest(id, yield* messageDigest(message), "relayer.message_signed")
-      })
-
-      const signBytes = Effect.fn("MessageSigning.signBytes")(function* (id: RelayerId, message: Uint8Array) {
-        return yield* signDigest(id, yield* bytesDigest(message), "relayer.message_signed")
-      })
-
-      const signTypedData = Effect.fn("MessageSigning.signTypedData")(function* (
-        id: RelayerId,
-        request: SignTypedData
-      ) {
-        return yield* signDigest(id, yield* typedDataDigest(request), "relayer.typed_data_signed")
-      })
-
-      return MessageSigning.of({ sign, signBytes, signTypedData })
-    })
-  )
-}
+  return messages
+})
 
 // Positional parameters of JSON-RPC calls.
 
@@ -261,7 +233,8 @@ const answered = <R>(self: Effect.Effect<EvmSignature, SigningFailure, R>) =>
             message: `too many signatures at the same time; try again in ${retryAfter} s`
           })
         ),
-      RelayerNotFound: () => Effect.fail(notExecuted("Relayer not found"))
+      RelayerNotFound: () => Effect.fail(notExecuted("Relayer not found")),
+      NotImplemented: ({ error }) => Effect.fail(notExecuted(error))
     })
   )
 

@@ -1,5 +1,5 @@
 // Nodes of solana clusters: the calls of their JSON-RPC that transactions need, the providers of a network, and their inspection.
-import { Context, Effect, Layer, Predicate, Result, Schema } from "effect"
+import { Context, Effect, Predicate, Result, Schema } from "effect"
 import { Uint64 } from "../../../domain/chain/Amount.ts"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
@@ -379,16 +379,13 @@ export class SolanaNodes extends Context.Service<
     /** The order of the providers is chosen by weight, once. */
     providers(urls: ReadonlyArray<RpcConfig>, genesis: string | undefined): Effect.Effect<SolanaProviders>
   }
->()("effect-relayer/networks/solana/chain/SolanaCalls/SolanaNodes") {
-  static readonly layerNoDeps = Layer.effect(
-    SolanaNodes,
-    Effect.map(RpcNodes, (nodes) =>
-      SolanaNodes.of({
-        providers: (urls, genesis) => makeSolanaProviders((url) => nodes.of(solanaDialect, url), urls, genesis)
-      })
-    )
-  )
-}
+>()("effect-relayer/networks/solana/chain/SolanaCalls/SolanaNodes") {}
+
+export const makeSolanaNodes = Effect.map(RpcNodes, (nodes) =>
+  SolanaNodes.of({
+    providers: (urls, genesis) => makeSolanaProviders((url) => nodes.of(solanaDialect, url), urls, genesis)
+  })
+)
 
 const toNodeAnswer = (answer: RpcAnswer): NodeAnswer => (answer._tag === "Result" ? { _tag: "Signature" } : answer)
 

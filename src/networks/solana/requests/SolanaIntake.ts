@@ -7,8 +7,10 @@ import { Ledger } from "../../../server/ledger/Ledger.ts"
 import { OutboundWork } from "../../../server/limits/RateLimits.ts"
 import { PriceSource } from "../../../server/prices/PriceSource.ts"
 import { isNewestOf, unanswered } from "../../../server/transactions/Intake.ts"
-import type { Admitted, Intake, Sender, SequenceNetwork, Signing } from "../../../server/transactions/Intake.ts"
+import type { Admitted, Intake, Sender, Signing } from "../../../server/transactions/Intake.ts"
+import type { SequenceNetwork } from "../../../server/transactions/Nonces.ts"
 import { present } from "../../core/Presentation.ts"
+import { TransactionConflict } from "../../core/Rules.ts"
 import type { NetworkLimits } from "../../core/TransactionLimits.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import { derivations, isSignedBy, readTables } from "../chain/SolanaAccounts.ts"
@@ -348,5 +350,10 @@ export const makeSolanaNonces = Effect.map(Ledger, (ledger): SequenceNetwork => 
   get: () => Effect.fail(new NotImplemented({ error: "accounts of solana have no nonce" })),
   // Answers are about transactions whose bytes are dead: `Rules.resolve` of solana compares block heights.
   usedBelow: () => Effect.succeed(0n),
-  notCleared: "accounts of solana have no nonce, and so no gaps; cancel the transactions instead"
+  clear: () =>
+    Effect.fail(
+      new TransactionConflict({
+        error: "accounts of solana have no nonce, and so no gaps; cancel the transactions instead"
+      })
+    )
 }))

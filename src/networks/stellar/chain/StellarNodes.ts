@@ -6,7 +6,6 @@ import {
   Duration,
   Effect,
   Exit,
-  Layer,
   Predicate,
   Result,
   Schema,
@@ -282,17 +281,14 @@ export class StellarNodes extends Context.Service<
     /** The order of the providers is chosen by weight, once. */
     providers(urls: ReadonlyArray<RpcConfig>, passphrase: string): Effect.Effect<StellarProviders>
   }
->()("effect-relayer/networks/stellar/chain/StellarNodes") {
-  static readonly layerNoDeps = Layer.effect(
-    StellarNodes,
-    Effect.flatMap(RpcNodes, (nodes) =>
-      Effect.map(
-        make((url) => nodes.of(dialect, url)),
-        StellarNodes.of
-      )
-    )
+>()("effect-relayer/networks/stellar/chain/StellarNodes") {}
+
+export const makeStellarNodes = Effect.flatMap(RpcNodes, (nodes) =>
+  Effect.map(
+    make((url) => nodes.of(dialect, url)),
+    StellarNodes.of
   )
-}
+)
 
 /** `envelope`: base64. `hash`: of it, in hex. */
 export const send =

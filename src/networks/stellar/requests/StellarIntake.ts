@@ -11,9 +11,11 @@ import { OutboundWork } from "../../../server/limits/RateLimits.ts"
 import { PriceSource } from "../../../server/prices/PriceSource.ts"
 import { Relayers } from "../../../server/relayers/Relayers.ts"
 import { isNewestOf, unanswered } from "../../../server/transactions/Intake.ts"
-import type { Admitted, Intake, Sender, SequenceNetwork, Signing } from "../../../server/transactions/Intake.ts"
+import type { Admitted, Intake, Sender, Signing } from "../../../server/transactions/Intake.ts"
+import type { SequenceNetwork } from "../../../server/transactions/Nonces.ts"
 import { passing } from "../../../server/transactions/NodePassing.ts"
 import { present } from "../../core/Presentation.ts"
+import { TransactionConflict } from "../../core/Rules.ts"
 import type { Lane } from "../../core/Transaction.ts"
 import { TransactionLimitExceeded } from "../../core/TransactionLimits.ts"
 import type { NetworkLimits } from "../../core/TransactionLimits.ts"
@@ -448,8 +450,13 @@ export const makeStellarNonces = Effect.gen(function* () {
     }),
     releaseChannels,
     usedBelow: (sender) => outboundWork.run(usedBelow(sender)),
-    notCleared:
-      "accounts of stellar have no gaps: a sequence that no envelope has used is free when its envelopes are dead; cancel the transactions instead"
+    clear: () =>
+      Effect.fail(
+        new TransactionConflict({
+          error:
+            "accounts of stellar have no gaps: a sequence that no envelope has used is free when its envelopes are dead; cancel the transactions instead"
+        })
+      )
   }
   return nonces
 })

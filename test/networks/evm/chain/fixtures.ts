@@ -1,7 +1,7 @@
 // Evm providers within this machine, and a funded account that signs.
 import { Context, Effect, Layer } from "effect"
 import { privateKeyToAccount } from "viem/accounts"
-import { EvmNodes } from "../../../../src/networks/evm/chain/EvmNodes.ts"
+import { EvmNodes, makeEvmNodes } from "../../../../src/networks/evm/chain/EvmNodes.ts"
 import { makeAllowList, Outbound } from "../../../../src/outbound/Outbound.ts"
 import { Breakers } from "../../../../src/server/chains/Breakers.ts"
 import { ChainAccess, RpcNodes } from "../../../../src/server/chains/RpcNodes.ts"
@@ -28,7 +28,7 @@ export const transfer = (nonce: number, price = 10n * gwei, chainId = 31337) =>
 
 export const make = Effect.map(
   Layer.build(
-    EvmNodes.layerNoDeps.pipe(
+    Layer.effect(EvmNodes, makeEvmNodes).pipe(
       Layer.provide(RpcNodes.layerNoDeps()),
       Layer.provideMerge(Breakers.layer()),
       Layer.provide(ChainAccess.layer),

@@ -5,6 +5,7 @@ import { Effect, Layer, Option, Redacted } from "effect"
 import * as crypto from "node:crypto"
 import { inject } from "vitest"
 import { SignerId } from "../../../../src/domain/signer/Signer.ts"
+import { networks } from "../../../../src/process/Networks.ts"
 import * as Services from "../../../../src/server/Services.ts"
 import { MasterKeys, MasterKeyStore } from "../../../../src/server/masterKey/MasterKeys.ts"
 import { Signers } from "../../../../src/server/signers/Signers.ts"
@@ -26,6 +27,7 @@ const nextKey = new Uint8Array(32).fill(9)
 /** An instance that starts on the current database. */
 const instance = (masterKey: Uint8Array, ...others: ReadonlyArray<Uint8Array>) =>
   Services.layerNoAuthentication({
+    networks,
     masterKey: Redacted.make(masterKey),
     decryptionKeys: others.map((key) => Redacted.make(key)),
     jobs: false

@@ -7,6 +7,7 @@ import { SignerId } from "../../../../src/domain/signer/Signer.ts"
 import { attributes } from "../../../../packages/signer-pkcs11/src/Cryptoki.ts"
 import type { Cryptoki } from "../../../../packages/signer-pkcs11/src/Cryptoki.ts"
 import * as Library from "../../../../packages/signer-pkcs11/src/Library.ts"
+import { networks } from "../../../../src/process/Networks.ts"
 import * as Pkcs11 from "../../../../src/server/signers/backends/pkcs11/Pkcs11.ts"
 import { ChainAccess } from "../../../../src/server/chains/RpcNodes.ts"
 import * as Services from "../../../../src/server/Services.ts"
@@ -31,7 +32,7 @@ const toRequest = Schema.decodeUnknownEffect(CreateSigner)
 
 /** The services of the relayer with key services at a stand-in, without HTTP. */
 const services = <A, E>(standIn: Layer.Layer<A | StandIn, E>) =>
-  Services.layerNoDeps({ masterKey: Redacted.make(TestApi.masterKey), jobs: false }).pipe(
+  Services.layerNoDeps({ networks, masterKey: Redacted.make(TestApi.masterKey), jobs: false }).pipe(
     Layer.provideMerge(
       Layer.merge(ChainAccess.layer, backends).pipe(
         Layer.provideMerge(Layer.unwrap(Effect.map(StandIn, ({ url }) => Redirected.layer(url))))

@@ -1,9 +1,11 @@
-// The chain of the toy network in memory, and what a lane does with it.
+// The toy network as a program composes it: its chain in memory, and what a lane does with it.
 import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
-import type { Lane, LaneAccount, Transaction } from "../../src/networks/core/Transaction.ts"
-import type { LaneChain, SendingNetwork } from "../../src/server/lanes/LaneNetwork.ts"
-import { toyRules } from "./Toy.ts"
+import type { Lane, LaneAccount, Transaction } from "../../../src/networks/core/Transaction.ts"
+import type { ChainKind } from "../../../src/server/chains/Chains.ts"
+import type { LaneChain, SendingNetwork } from "../../../src/server/lanes/LaneNetwork.ts"
+import type { ServedNetwork } from "../../../src/server/ServedNetworks.ts"
+import { toyIntake, toyRules } from "./Toy.ts"
 import type { Toy } from "./Toy.ts"
 
 /** The sequence of a new account: a number would lose its last digits. */
@@ -112,6 +114,17 @@ const laneChain = (chain: ToyChain): LaneChain<Toy> => {
   }
 }
 
-export const network = (chain: ToyChain): SendingNetwork<Toy> => {
-  return { rules: toyRules, open: () => laneChain(chain), warmUp: Effect.void }
+/** It has no providers. */
+const inspection: ChainKind = {
+  inspect: () => Effect.succeed({ network_type: "stellar", failures: [], providers: [] }),
+  probe: () => Effect.succeed([])
+}
+
+export const network = (chain: ToyChain): ServedNetwork => {
+  const sending: SendingNetwork<Toy> = { rules: toyRules, open: () => laneChain(chain), warmUp: Effect.void }
+  return {
+    rules: toyRules,
+    metrics: [],
+    open: Effect.succeed({ inspection, sending: Effect.succeed(sending), intake: Effect.succeed(toyIntake) })
+  }
 }

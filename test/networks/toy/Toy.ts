@@ -1,18 +1,18 @@
 // A network type for tests, as small as one can be: two accounts per lane, sequences above 2^53, and bytes that expire at a
 // height. It proves that the core knows no network. Its chain is `ToyChain.ts`.
 import { Effect, Result, Schema } from "effect"
-import type { Relayer } from "../../src/domain/relayer/Relayer.ts"
-import { NotImplemented } from "../../src/domain/request/Request.ts"
-import { cause } from "../../src/networks/core/Cause.ts"
-import type { Family } from "../../src/networks/core/Family.ts"
-import { cancelOpen, Command, finish, mine, sign } from "../../src/networks/core/Rules.ts"
-import type { Commands, Rules, Situation } from "../../src/networks/core/Rules.ts"
-import type { Lane, Receipt } from "../../src/networks/core/Transaction.ts"
-import { exceeded, TransactionLimitExceeded } from "../../src/networks/core/TransactionLimits.ts"
-import type { Place } from "../../src/networks/core/TransactionValues.ts"
-import { endOf } from "../../src/networks/core/Transition.ts"
-import { rulesOfUnknown } from "../../src/networks/core/UnknownNetwork.ts"
-import type { Intake } from "../../src/server/transactions/Intake.ts"
+import type { Relayer } from "../../../src/domain/relayer/Relayer.ts"
+import { NotImplemented } from "../../../src/domain/request/Request.ts"
+import { cause } from "../../../src/networks/core/Cause.ts"
+import type { Family } from "../../../src/networks/core/Family.ts"
+import { cancelOpen, Command, finish, mine, sign } from "../../../src/networks/core/Rules.ts"
+import type { Commands, Rules, Situation } from "../../../src/networks/core/Rules.ts"
+import type { Lane, Receipt } from "../../../src/networks/core/Transaction.ts"
+import { exceeded, TransactionLimitExceeded } from "../../../src/networks/core/TransactionLimits.ts"
+import type { Place } from "../../../src/networks/core/TransactionValues.ts"
+import { endOf } from "../../../src/networks/core/Transition.ts"
+import { rulesOfUnknown } from "../../../src/networks/core/UnknownNetwork.ts"
+import type { Intake } from "../../../src/server/transactions/Intake.ts"
 
 /** Heights after which bytes cannot be included any more; heights that make an inclusion final; milliseconds to a deadline. */
 const [life, depth, minute] = [3, 1, 60_000]

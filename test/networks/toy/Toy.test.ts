@@ -8,13 +8,12 @@ import type { CrashPoint } from "../../../src/server/lanes/LaneSending.ts"
 import { until } from "../../../testkit/process/Folder.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
-import { toyIntake } from "../../../testkit/toy/Toy.ts"
-import * as ToyChain from "../../../testkit/toy/ToyChain.ts"
-import { key } from "./fixtures.ts"
-import * as Processes from "./Processes.ts"
+import { key } from "../../server/lanes/fixtures.ts"
+import * as Processes from "../../server/lanes/Processes.ts"
+import * as ToyChain from "./ToyChain.ts"
 
 const chain = ToyChain.make()
-const networks = [{ sending: ToyChain.network(chain), intake: toyIntake }]
+const networks = [ToyChain.network(chain)]
 
 /** The API without jobs: only processes of the test send. */
 const api = TestApi.layer({ networks }).pipe(Layer.provideMerge(Logger.layer([])))
