@@ -55,7 +55,7 @@ export const DeliveryAttempt = Schema.Struct(attempt).annotate({
 })
 export type DeliveryAttempt = typeof DeliveryAttempt.Type
 
-export const DeliveryType = Schema.Union([EventType, Schema.Literal("test")])
+const DeliveryType = Schema.Union([EventType, Schema.Literal("test")])
 
 export const Delivery = Schema.Struct({
   id: field(DeliveryId, "Identifier of the delivery: the header `webhook-id`, and `id` in the body."),

@@ -71,7 +71,7 @@ export const ResyncNonce = Schema.Struct({
 export type ResyncNonce = typeof ResyncNonce.Type
 
 /** Why a transaction exists, as lists can select it: a caller asked for it, or the service made it. */
-export const ListedOrigin = Schema.Literals(["request", "gap", "channel", "restore"])
+const ListedOrigin = Schema.Literals(["request", "gap", "channel", "restore"])
 
 /** Which transactions a list has. `status` may be repeated. */
 export const TransactionFilter = {

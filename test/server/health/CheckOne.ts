@@ -26,7 +26,7 @@ export const partly: ChainSnapshot = {
   providers: [{ url: "https://one.example", weight: 1, breaker: "open", failed: true, code: "unreachable" }]
 }
 
-export const claiming = { token: "mine", limit: 1000, lease: 60_000, horizon: 120_000 }
+export const claiming = { token: "mine", limit: 1000, lease: 60_000, horizon: 120_000, unserved: [] }
 
 export const fresh = Effect.fnUntraced(function* (...readings: ReadonlyArray<ChainSnapshot>) {
   const sql = yield* SqlClient.SqlClient
