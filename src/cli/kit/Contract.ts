@@ -205,7 +205,7 @@ const parameter = (value: unknown): unknown => (Array.isArray(value) ? value.map
 
 export type Request = Readonly<Record<"params" | "query" | "headers" | "payload", Readonly<Record<string, unknown>>>>
 
-type Given = Command.Command.Config.Infer<ReturnType<typeof configOf>>
+type CommandInput = Command.Command.Config.Infer<ReturnType<typeof configOf>>
 
 const configOf = (endpoint: HttpApiEndpoint.Top, shape: Shape) => {
   const body = shape.payload === undefined ? (shape.body ?? bodyOf(endpoint)) : undefined
@@ -243,7 +243,7 @@ export const call = <A>(operation: Operation, shape: Shape = {}) => {
     return endpoint.query === undefined ? Effect.succeed<Request["query"]>({}) : decode(endpoint.query, texts)
   }
 
-  const payload = (body: Body, { data, fields, secrets }: Given) => {
+  const payload = (body: Body, { data, fields, secrets }: CommandInput) => {
     const flags = { data: data["data"] ?? Option.none(), fields, secrets }
     return isPatch ? Field.readPatch(body, flags) : Field.readBody(body, flags, shape.defaults)
   }
@@ -260,7 +260,7 @@ export const call = <A>(operation: Operation, shape: Shape = {}) => {
     },
     query,
     /** `body`: the schema of this request, if it is one of several. */
-    request: Effect.fnUntraced(function* (given: Given, body: Body | undefined = usual) {
+    request: Effect.fnUntraced(function* (given: CommandInput, body: Body | undefined = usual) {
       return {
         params: given.params,
         query: yield* query(Field.given(given.query)),

@@ -56,7 +56,7 @@ export const about =
 export const id = <A>(schema: Schema.Codec<A, string>) => Argument.String("id").pipe(Argument.withSchema(schema))
 
 /** What the user is asked about. */
-interface Asked {
+interface ConfirmedCall {
   /** Of the resource that the path of the endpoint names. */
   readonly id: string
   readonly query: Contract.Request["query"]
@@ -68,7 +68,7 @@ interface Details<A> extends Contract.Shape, Print.How<A> {
   /** The description, if that of the contract is not enough. */
   readonly about?: string
   /** Asks first. Returns an imperative sentence without its end. */
-  readonly ask?: (asked: Asked) => string
+  readonly ask?: (asked: ConfirmedCall) => string
   /** The schemas of the body by network type. The first one is the usual one, and has flags for its fields. */
   readonly bodies?: Readonly<Record<string, NonNullable<Contract.Shape["body"]>>>
   /** Why the command fails although the service did not refuse. Undefined: it does not. */

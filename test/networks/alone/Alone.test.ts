@@ -1,5 +1,5 @@
 // A program that serves one network type loads nothing of the others, refuses what callers ask about them, and leaves their work to other
-// programs on its database.
+// programs on its database. The tests use the clock of the machine: they wait for requests over HTTP and for programs.
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
