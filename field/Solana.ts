@@ -223,7 +223,7 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started, 
       Effect.repeat({ until: (count) => count > before, schedule: Schedule.spaced("250 millis") })
     )
     yield* Effect.sleep(`${deadline + 2} seconds`)
-    return { to, sent }
+    return { to, sent, valid_until }
   })
   yield* sheet.check(
     "a deadline before the node gets the bytes, which it never does",
@@ -238,7 +238,14 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started, 
     "a deadline before the node gets the bytes, which are executed after it",
     "confirmed executed_late; 1 received",
     Effect.gen(function* () {
-      const { sent, to } = yield* dropped()
+      const { sent, to, valid_until } = yield* dropped()
+      // A deadline is compared with the time of blocks, which is seconds behind the clock of this machine.
+      const slot = call("getSlot", [{ commitment: "confirmed" }])
+      const time = Effect.flatMap(slot, (confirmed) => call("getBlockTime", [confirmed]))
+      const until = DateTime.toEpochMillis(DateTime.makeUnsafe(valid_until))
+      yield* time.pipe(
+        Effect.repeat({ until: (seconds) => Number(seconds) * 1000 > until, schedule: Schedule.spaced("1 second") })
+      )
       proxy.clear()
       const bytes = proxy.seen.findLast(({ method }) => method === "sendTransaction")
       yield* call("sendTransaction", bytes?.params ?? [])

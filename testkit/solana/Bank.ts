@@ -198,7 +198,10 @@ export const run: Run = (accounts, { message }, slot = 0) => {
   if (loadedBytes(accounts, message) > limits.bytes) return ended(charged, "MaxLoadedAccountsDataSizeExceeded")
   const instructions = instructionsOf(message, loaded)
   // Such a transaction gets into a block, and pays its fee, although nothing of it is executed.
-  if (instructions.some(({ program }) => !programs.has(program))) return ended(charged, "ProgramAccountNotFound")
+  const strange = instructions.find(({ program }) => !programs.has(program))
+  if (strange !== undefined) {
+    return ended(charged, accounts.has(strange.program) ? "InvalidProgramForExecution" : "ProgramAccountNotFound")
+  }
   for (const [index, instruction] of instructions.entries()) {
     used += unitsOf(instruction)
     if (used > limits.units) return ended(charged, { InstructionError: [index, "ComputationalBudgetExceeded"] })

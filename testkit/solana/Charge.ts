@@ -46,8 +46,14 @@ export const budgetOf = ({ instructions, keys, version }: Message): { limit?: nu
   return budget
 }
 
+interface Charge {
+  readonly signatures: bigint
+  /** What it pays to be executed earlier. */
+  readonly priority: bigint
+}
+
 /** Lamports. Version 1 names what it pays above its signatures. */
-export const chargeOf = (message: Message): bigint => {
+export const chargesOf = (message: Message): Charge => {
   const { limit, price } = budgetOf(message) ?? { price: 0n }
   let [allowed, signatures] = [0, message.signers]
   for (const { data, program } of message.instructions) {
@@ -56,8 +62,14 @@ export const chargeOf = (message: Message): bigint => {
     if (claiming.has(address)) signatures += data.at(0) ?? 0
   }
   const ofSignatures = BigInt(signatures) * perSignature
-  if (message.version === 1) return ofSignatures + (message.config?.priorityFee ?? 0n)
+  if (message.version === 1) return { signatures: ofSignatures, priority: message.config?.priorityFee ?? 0n }
   const granted = BigInt(Math.min(limit ?? allowed, units.most))
   const micro = price * granted
-  return ofSignatures + micro / 1_000_000n + (micro % 1_000_000n > 0n ? 1n : 0n)
+  return { signatures: ofSignatures, priority: micro / 1_000_000n + (micro % 1_000_000n > 0n ? 1n : 0n) }
+}
+
+/** Lamports in all. */
+export const chargeOf = (message: Message): bigint => {
+  const { priority, signatures } = chargesOf(message)
+  return signatures + priority
 }

@@ -8,7 +8,7 @@ import { base64Of, bytesOf } from "../../src/networks/solana/rules/SolanaExchang
 import { decodeTransaction, encodeBase58, transactionBytes } from "../../src/networks/solana/rules/Wire.ts"
 import type { Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
-import { chargeOf } from "./Charge.ts"
+import { chargeOf, chargesOf } from "./Charge.ts"
 import * as Cluster from "./Cluster.ts"
 import type { Block, Blocks } from "./Cluster.ts"
 import * as Tokens from "./Tokens.ts"
@@ -313,7 +313,10 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     return { writable: loaded.slice(0, writable), readonly: loaded.slice(writable) }
   }
 
-  /** The bytes of a message, with places for its signatures. */
+  /**
+   * The bytes of a message, with places for its signatures. Agave 4.1.2 leaves out what version 1 pays to be executed earlier, and answers
+   * for blockhashes that are too old for a transaction.
+   */
   const feeFor = (params: Params): Answer => {
     const bytes = bytesOf(textOf(params[0]))
     const [first = 0, second = 0] = bytes
@@ -325,7 +328,8 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     if (Result.isFailure(decoded)) return invalid(decoded.failure.message)
     const { message } = decoded.success
     const all = at(optionOf(params, "commitment"))
-    return withContext(all, cluster.isValid(all, message.blockhash) ? rawInteger(chargeOf(message)) : null)
+    const named = message.version === 1 ? chargesOf(message).signatures : chargeOf(message)
+    return withContext(all, cluster.isValid(all, message.blockhash, Verdicts.knownLife) ? rawInteger(named) : null)
   }
 
   /** Agave: a plain upper bound in eight bits, whatever versions the node knows. */

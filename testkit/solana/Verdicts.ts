@@ -18,6 +18,9 @@ export const version1Byte = 0x81
 /** Blocks for which a blockhash is taken by a simulation: six fewer than by a leader, for the time of forwarding. */
 const simulatedLife = 144
 
+/** Blocks for which a bank of Agave remembers a blockhash: twice as many as a transaction can be executed in. */
+export const knownLife = 300
+
 /** What keeps a message from being executed by any bank. Undefined: nothing. */
 const unsound = (message: Message): string | undefined => {
   const { instructions, keys, tables } = message

@@ -211,7 +211,10 @@ export const landingOf = (signature: string): TypedCall<typeof Landed.Type> => (
 
 const NamedFee = inContext(Schema.NullOr(Uint64))
 
-/** `message`: base64. Null: the node does not know its blockhash. */
+/**
+ * `message`: base64. Null: the node does not know its blockhash. Agave 4.1.2 leaves out the priority fee that a message of version 1 names,
+ * which its simulation and its blocks have: such a fee is read from the message.
+ */
 export const feeForMessage = (message: string): TypedCall<typeof NamedFee.Type> => ({
   method: "getFeeForMessage",
   params: [message, at(readCommitment)],
