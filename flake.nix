@@ -104,6 +104,9 @@
             '';
       });
 
+      # The service of NixOS: user, unit, secrets by file.
+      nixosModules.default = import ./deploy/nixos.nix self;
+
       formatter = forAllSystems (pkgs: pkgs.nixfmt-tree);
     };
 }
