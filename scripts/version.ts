@@ -16,5 +16,6 @@ for (const name of ["client", "signer-pkcs11"]) {
 }
 // The service calls the package by an interface that both have at one version only.
 replace("package.json", /("@effect-relayer\/signer-pkcs11": )".*"/g, `$1${JSON.stringify(version)}`)
+replace("deploy/helm/Chart.yaml", /^(version|appVersion): .*$/gm, `$1: ${version}`)
 replace("deploy/kubernetes.yaml", /(effect-relayer):\d[\w.-]*(@sha256:\w+)?/g, `$1:${version}`)
 replace("deploy/effect-relayer.service", /effect-relayer-\d[\w.-]*\.tgz/g, `effect-relayer-${version}.tgz`)

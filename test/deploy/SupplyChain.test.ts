@@ -6,6 +6,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { parse } from "yaml"
 import * as BaseImages from "../../scripts/BaseImages.ts"
+import * as Provenance from "../../scripts/Provenance.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
 const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")
@@ -97,11 +98,59 @@ describe("the supply chain", () => {
     fs.rmSync(folder, { recursive: true })
   })
 
-  it("uses no third-party action in the workflow", () => {
-    const { jobs } = parse(read(".github/workflows/check.yml"))
-    for (const { steps, ...job } of Object.values<Record<string, ReadonlyArray<Record<string, unknown>>>>(jobs)) {
-      assert.strictEqual(job["timeout-minutes"] as unknown, 90)
-      for (const step of steps ?? []) assert.isUndefined(step.uses)
+  it("uses no third-party action in the workflows", () => {
+    const workflows = fs.readdirSync(path.join(root, ".github/workflows"))
+    assert.sameMembers(workflows, ["check.yml", "release.yml"])
+    for (const file of workflows) {
+      const { jobs } = parse(read(`.github/workflows/${file}`))
+      for (const { steps, ...job } of Object.values<Record<string, ReadonlyArray<Record<string, unknown>>>>(jobs)) {
+        assert.isAtMost(Number(job["timeout-minutes"]), 120, file)
+        assert.isNotEmpty(steps)
+        for (const step of steps ?? []) assert.isUndefined(step.uses)
+      }
     }
+    const { jobs } = parse(read(".github/workflows/check.yml"))
+    assert.deepStrictEqual(
+      Object.values<Record<string, unknown>>(jobs).map((job) => job["timeout-minutes"]),
+      [90]
+    )
+  })
+
+  it("publishes nothing before all checks with their long forms have passed", () => {
+    const { jobs } = parse(read(".github/workflows/release.yml"))
+    assert.isTrue(jobs.check.steps.some(({ run }: { readonly run?: string }) => run === "bash .ci/run --all"))
+    assert.strictEqual(jobs.publish.needs, "check")
+  })
+
+  it("says of each file of a release from what it was built, with hashes that sha256sum checks", () => {
+    const artefacts = [
+      { name: "a.tgz", bytes: Buffer.from("a") },
+      { name: "b.json", bytes: Buffer.from("b") }
+    ]
+    const image = `node:24@sha256:${"1".repeat(64)}`
+    const commit = "2".repeat(40)
+    const statement = Provenance.statementOf(artefacts, {
+      version: "1.2.3",
+      commit,
+      inputs: [{ name: "package-lock.json", bytes: Buffer.from("{}") }],
+      images: [image],
+      builder: "local",
+      startedOn: "2026-11-28T00:00:00.000Z",
+      finishedOn: "2026-11-28T00:01:00.000Z"
+    })
+    assert.deepStrictEqual(
+      statement.subject.map(({ name }) => name),
+      ["a.tgz", "b.json"]
+    )
+    assert.deepStrictEqual(statement.predicate.buildDefinition.resolvedDependencies, [
+      { name: "the repository", digest: { gitCommit: commit } },
+      { name: "package-lock.json", digest: { sha256: Provenance.sha256(Buffer.from("{}")) } },
+      { name: "node:24", digest: { sha256: "1".repeat(64) } }
+    ])
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "release-"))
+    for (const { bytes, name } of artefacts) fs.writeFileSync(path.join(folder, name), bytes)
+    fs.writeFileSync(path.join(folder, "SHA256SUMS"), Provenance.sums(artefacts))
+    assert.strictEqual(spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: folder }).status, 0)
+    fs.rmSync(folder, { recursive: true })
   })
 })
