@@ -39,7 +39,7 @@ const unit = [
 ]
 
 /** Their services or packages are installed apart: `npm run test:redis`, `npm run test:svm`, and so on. */
-const elsewhere = ["test/{redis,svm,wallets,pkcs11,ministack,packages,prepared}/**"]
+const elsewhere = ["test/{redis,svm,wallets,pkcs11,ministack,installs,packages,prepared}/**"]
 
 /** Real time, in milliseconds. No test waits this long on an idle machine, but a busy one may need it for the work of a test. */
 const patience = 240_000
