@@ -39,7 +39,7 @@ HttpApi.reflect(Api, {
 describe("the image", () => {
   it("runs the command of the package, without root rights, on a Node that the package supports", () => {
     assert.include(image, `ENTRYPOINT ["node", "${packageJson.bin["effect-relayer"].replace("./", "")}"]`)
-    assert.match(image, /^USER node$/m)
+    assert.match(image, /^USER 1000:1000$/m)
     const [, least = ""] = /^>=(\d+)/.exec(packageJson.engines.node) ?? []
     const majors = [...dockerfile.matchAll(/^FROM node:(\d+)\./gm)]
     assert.isNotEmpty(majors)

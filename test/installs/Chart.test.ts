@@ -1,4 +1,4 @@
-// The chart of Helm in deploy/helm, rendered by helm. The schemas of Kubernetes refuse fields that do not exist, so that a misspelled one is seen.
+// The Dockerfile, and the chart of Helm in deploy/helm, rendered by helm. The schemas of Kubernetes refuse fields that do not exist, so that a misspelled one is seen.
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -9,7 +9,7 @@ import * as Settings from "../../src/process/settings/Settings.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
 const chart = path.join(root, "deploy/helm")
-const tools = path.join(root, "tools/helm")
+const tools = path.join(root, "tools/installs")
 const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")
 
 /** The earliest version of Kubernetes that the chart takes (`kubeVersion`), and the newest one whose schemas are installed. */
@@ -48,7 +48,8 @@ const one = (all: ReadonlyArray<Resource>, kind: string): Resource => {
   return found
 }
 
-const validator = path.join(tools, ".venv/bin/kubernetes-validate")
+/** A program of tools/installs/requirements.txt. */
+const program = (name: string) => path.join(tools, ".venv/bin", name)
 
 /** What the schemas of a version say about resources. */
 const validated = (all: ReadonlyArray<object>, version: string) => {
@@ -58,7 +59,7 @@ const validated = (all: ReadonlyArray<object>, version: string) => {
     fs.writeFileSync(file, JSON.stringify(resource))
     return file
   })
-  const answer = called(validator, ["--strict", "-k", version, ...files])
+  const answer = called(program("kubernetes-validate"), ["--strict", "-k", version, ...files])
   fs.rmSync(folder, { recursive: true })
   return answer
 }
@@ -68,7 +69,7 @@ beforeAll(() => {
   assert.strictEqual(venv.status, 0, venv.stderr)
   const requirements = path.join(tools, "requirements.txt")
   const options = ["install", "--quiet", "--disable-pip-version-check", "-r", requirements]
-  const pip = called(path.join(tools, ".venv/bin/pip"), options)
+  const pip = called(program("pip"), options)
   assert.strictEqual(pip.status, 0, pip.stderr)
 })
 
@@ -192,5 +193,12 @@ describe("the version of the chart", () => {
   it("is that of the package", () => {
     const { version } = JSON.parse(read("package.json")) as { readonly version: string }
     assert.include(parse(read("deploy/helm/Chart.yaml")), { version, appVersion: version })
+  })
+})
+
+describe("the Dockerfile", () => {
+  it("has nothing that hadolint finds fault with", () => {
+    const { status, stdout } = called(program("hadolint"), [path.join(root, "deploy/Dockerfile")])
+    assert.strictEqual(status, 0, stdout)
   })
 })

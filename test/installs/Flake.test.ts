@@ -1,4 +1,4 @@
-// Every output of flake.nix and the module of NixOS, evaluated by Nix with a stand-in for nixpkgs (tools/nix). Nothing is built or downloaded.
+// Every output of flake.nix and the module of NixOS, evaluated by Nix with a stand-in for nixpkgs (tools/installs/nix). Nothing is built or downloaded.
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, "../..")
 
 /** What Nix makes of settings of the module, which are an expression of Nix. */
 const evaluated = (settings: string) => {
-  const file = path.join(root, "tools/nix/evaluate.nix")
+  const file = path.join(root, "tools/installs/nix/evaluate.nix")
   const args = ["--eval", "--strict", "--json", "--readonly-mode", file, "--arg", "settings", settings]
   const { error, status, stderr, stdout } = spawnSync("nix-instantiate", args, { encoding: "utf8" })
   if (error !== undefined) throw error

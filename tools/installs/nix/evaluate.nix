@@ -5,7 +5,7 @@
 }:
 let
   nixpkgs = (import ./flake.nix).outputs { self = { }; };
-  flake = import ../../flake.nix;
+  flake = import ../../../flake.nix;
   self = flake.outputs { inherit self nixpkgs; } // {
     outPath = "/source";
   };
