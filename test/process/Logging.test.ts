@@ -1,6 +1,7 @@
 // The format of log records, and the rule for log messages in the source.
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Logger } from "effect"
+import { Cause, Effect, Logger, Redacted } from "effect"
+import { TestClock } from "effect/testing"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Telemetry from "../../src/process/Telemetry.ts"
@@ -45,6 +46,18 @@ describe("a log record in JSON", () => {
     })
   )
 
+  it.effect("never shows a secret, and shows a circle and a large number as text", () =>
+    Effect.gen(function* () {
+      const circle: Record<string, unknown> = { name: "circle" }
+      circle["self"] = circle
+      const annotations = { key: Redacted.make("secret"), circle, amount: 3n, nothing: undefined }
+      const [record] = yield* logged(Effect.annotateLogs(Effect.logInfo("one"), annotations))
+      assert.notInclude(JSON.stringify(record), "secret")
+      assert.deepInclude(record, { key: "<redacted>", amount: "3n" })
+      assert.notProperty(record, "nothing")
+    })
+  )
+
   it.effect("has its own message, level and time even if an annotation has one of these names", () =>
     Effect.gen(function* () {
       const annotations = { message: "forged", level: "forged", timestamp: "forged", cause: "forged" }
@@ -53,6 +66,137 @@ describe("a log record in JSON", () => {
       assert.strictEqual(record?.level, "WARN")
       assert.strictEqual(record?.timestamp, "1970-01-01T00:00:00.000Z")
       assert.match(String(record?.cause), /reason/)
+    })
+  )
+})
+
+/** What a pipe takes before it is full, by `room`. Each write is kept as a text. */
+const pipe = () => {
+  const writes: Array<string> = []
+  const state = { room: Infinity, code: "EAGAIN" }
+  const sink: Telemetry.Sink = (bytes) => {
+    if (state.room === 0) throw Object.assign(new Error("no room"), { code: state.code })
+    const taken = bytes.subarray(0, state.room)
+    state.room -= taken.length
+    writes.push(new TextDecoder().decode(taken))
+    return taken.length
+  }
+  return { writes, state, sink }
+}
+
+const makeLines = Effect.fnUntraced(function* () {
+  const to = pipe()
+  const lost: Array<number> = []
+  const lines = yield* Telemetry.makeLines(to.sink, (count) => void lost.push(count))
+  return { ...to, lines, lost }
+})
+
+describe("lines of the log", () => {
+  it.effect("are written at once after a pause, and else together, ten milliseconds after the write before", () =>
+    Effect.gen(function* () {
+      const { lines, writes } = yield* makeLines()
+      lines.add("1\n")
+      lines.add("2\n")
+      yield* TestClock.adjust(4)
+      lines.add("3\n")
+      yield* TestClock.adjust(5)
+      assert.deepStrictEqual(writes, ["1\n"])
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(writes, ["1\n", "2\n3\n"])
+      yield* TestClock.adjust(10)
+      lines.add("4\n")
+      assert.deepStrictEqual(writes, ["1\n", "2\n3\n", "4\n"])
+    })
+  )
+
+  it.effect("are written without waiting when they have 64 kB", () =>
+    Effect.gen(function* () {
+      const { lines, writes } = yield* makeLines()
+      const line = `${"x".repeat(32_767)}\n`
+      lines.add("1\n")
+      lines.add(line)
+      assert.lengthOf(writes, 1)
+      lines.add(line)
+      assert.deepStrictEqual(writes, ["1\n", line + line])
+    })
+  )
+
+  it.effect("that a full pipe does not take wait for it, in their order", () =>
+    Effect.gen(function* () {
+      const { lines, lost, state, writes } = yield* makeLines()
+      state.room = 3
+      lines.add("12\n34\n")
+      lines.add("56\n")
+      assert.isFalse(lines.flush())
+      assert.deepStrictEqual(writes, ["12\n"])
+      state.room = 1
+      yield* TestClock.adjust(20)
+      state.room = Infinity
+      lines.add("78\n")
+      yield* TestClock.adjust(1000)
+      assert.strictEqual(writes.join(""), "12\n34\n56\n78\n")
+      assert.isTrue(lines.flush())
+      assert.isEmpty(lost)
+    })
+  )
+
+  it.effect(
+    "are lost when eight million characters wait for a pipe, and their number is reported when it takes lines again",
+    () =>
+      Effect.gen(function* () {
+        const { lines, lost, state, writes } = yield* makeLines()
+        state.room = 0
+        const line = `${"x".repeat(Telemetry.mostWaiting / 8 - 1)}\n`
+        for (let count = 0; count < 11; count++) lines.add(line)
+        yield* TestClock.adjust("1 minute")
+        assert.isEmpty(writes)
+        assert.isEmpty(lost)
+        state.room = Infinity
+        yield* TestClock.adjust(1000)
+        assert.strictEqual(writes.join("").length, Telemetry.mostWaiting)
+        assert.deepStrictEqual(lost, [3])
+        lines.add("next\n")
+        assert.strictEqual(writes.at(-1), "next\n")
+      })
+  )
+
+  it.effect("are lost without an error when the pipe is closed or the disk is full, and those after them are not", () =>
+    Effect.gen(function* () {
+      const { lines, lost, state, writes } = yield* makeLines()
+      for (const code of ["EPIPE", "ENOSPC"]) {
+        Object.assign(state, { code, room: 0 })
+        lines.add("1\n2\n")
+        yield* TestClock.adjust(10)
+        lines.add("3\n")
+        yield* TestClock.adjust(10)
+        assert.isTrue(lines.flush())
+        state.room = Infinity
+        lines.add("4\n")
+        yield* TestClock.adjust(10)
+      }
+      assert.deepStrictEqual(writes, ["4\n", "4\n"])
+      assert.deepStrictEqual(lost, [2, 2])
+    })
+  )
+
+  it.effect("are written at once with a warning or an error after them", () =>
+    Effect.gen(function* () {
+      const { lines, writes } = yield* makeLines()
+      const logger = Telemetry.urgently(
+        Logger.map(Telemetry.formatJson, (line) => lines.add(`${line}\n`)),
+        lines
+      )
+      const written = () => Array.from(writes.join("").matchAll(/"message":"([^"]*)"/g), ([, message]) => message)
+      yield* Effect.gen(function* () {
+        yield* Effect.logInfo("one")
+        yield* Effect.logInfo("two")
+        assert.deepStrictEqual(written(), ["one"])
+        yield* Effect.logWarning("three")
+        assert.deepStrictEqual(written(), ["one", "two", "three"])
+        yield* Effect.logInfo("four")
+        yield* Effect.logError("five")
+        assert.deepStrictEqual(written(), ["one", "two", "three", "four", "five"])
+      }).pipe(Effect.provide(Logger.layer([logger])))
     })
   )
 })

@@ -47,6 +47,8 @@ export interface Options {
   readonly throughShell?: boolean
   /** Runs it with process ids and memory of its own, as in a container. `canIsolate` says whether that is possible. */
   readonly isolated?: boolean
+  /** A file descriptor for its standard output. Absent: a pipe that is read, so that `stdout` has the output. */
+  readonly output?: number
 }
 
 /** The settings that let the process record its statements as well, if the run of the tests records them: `.ci/statements.mjs`. */
@@ -92,9 +94,10 @@ export interface Listening extends Service {
   readonly call: (path: string, call?: Call) => Effect.Effect<Answer>
 }
 
-export const collect = (stream: Readable): (() => string) => {
+/** Null: another process reads it. */
+export const collect = (stream: Readable | null): (() => string) => {
   const chunks: Array<string> = []
-  stream.setEncoding("utf8").on("data", (chunk: string) => chunks.push(chunk))
+  stream?.setEncoding("utf8").on("data", (chunk: string) => chunks.push(chunk))
   return () => chunks.join("")
 }
 
@@ -110,7 +113,7 @@ const launch = (
   const child = spawn(program, [...before, entry, ...flags], {
     ...options.user,
     cwd: folder,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", options.output ?? "pipe", "pipe"],
     env: {
       PATH: searchPath,
       HOME: folder,
