@@ -27,7 +27,7 @@ const unit = [
   "test/networks/{core,*/chain,*/rules}/**/*.test.ts",
   "test/networks/solana/lane/SolanaContext.test.ts",
   "test/server/chains/**/*.test.ts",
-  "test/server/lanes/{BusyLanes,LaneLife,LanesJob}.test.ts",
+  "test/server/lanes/{LaneLife,LanesJob,Pulse}.test.ts",
   "test/server/networks/builtin.test.ts",
   "test/server/notifications/delivery/BackOff.test.ts",
   "test/sql/{Paced,Rows,Tls}.test.ts",

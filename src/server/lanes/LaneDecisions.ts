@@ -1,5 +1,5 @@
 // Decides about the open transactions of a lane from one poll, those that wait for a place included, and carries the decisions out.
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import type { Array as Arr } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { plan } from "../../networks/core/Queue.ts"
@@ -227,6 +227,7 @@ const commit = Effect.fnUntraced(function* (step: StepState, signings: ReadonlyA
   step.update(committed)
   step.give(signed.map(({ attempt }) => attempt.place))
   context.memory.lastSignedAt = now
+  context.pulse.signed(yield* Clock.currentTimeMillis)
   yield* countSignatures(signed)
   const raw = new Map(signed.map((signature) => [signature.stored.id, signature.raw]))
   const sendings = committed.flatMap((stored) => {

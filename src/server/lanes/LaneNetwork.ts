@@ -138,6 +138,8 @@ export interface LaneRelayer<F extends Family = Family> {
   readonly urlsKey: string
   /** Whether `urls` are the relayer's own, and not those of its network. */
   readonly hasOwnUrls: boolean
+  /** Milliseconds, as the network is configured. */
+  readonly blockTime: number
   readonly isPaused: boolean
   readonly disabled: Terms["disabled"]
 }

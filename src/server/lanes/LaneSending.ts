@@ -129,12 +129,13 @@ export const traceFinal = (changed: ReadonlyArray<StoredTransaction>) =>
 // Named points of the driver between two effects on the outside. Tests make a process die there; a service does nothing.
 
 /**
+ * - `woken`: something was accepted for a held lane, and its step has not begun.
  * - `signed`: signatures are in memory, nothing is committed.
  * - `committed`: nonce and bytes are committed, nothing is sent.
  * - `sent`: nodes have the bytes, their answers are not recorded.
  * - `seen`: a poll is done, and its consequences are not recorded yet.
  */
-export type CrashPoint = "signed" | "committed" | "sent" | "seen"
+export type CrashPoint = "woken" | "signed" | "committed" | "sent" | "seen"
 
 export const CrashPoints = Context.Reference<(point: CrashPoint) => Effect.Effect<void>>(
   "effect-relayer/server/lanes/LaneSending/CrashPoints",

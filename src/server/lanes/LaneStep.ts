@@ -52,6 +52,7 @@ const toLaneRelayer = (rules: Rules, { relayer, network, urls }: RelayerTarget):
         urls,
         urlsKey: JSON.stringify(urls),
         hasOwnUrls: relayer.custom_rpc_urls !== undefined,
+        blockTime: network.average_blocktime_ms,
         isPaused: relayer.paused,
         disabled: relayer.system_disabled ? disabledBy(relayer.disabled_reason) : undefined
       }
@@ -344,6 +345,7 @@ export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
   if (!step.hasRows()) return contents.pendingCount === 0 ? ({ _tag: "Idle" } as const) : wait
   const [owner] = step.oldest()
   if (owner === undefined) return wait
+  memory.blockTime = owner.relayer.blockTime
   const isDue = isPollDue(step, owner.relayer)
   if (isDue) yield* pollAll(step, owner)
   else

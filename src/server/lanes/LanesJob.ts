@@ -1,6 +1,6 @@
 // The job that holds lanes: it claims those with open transactions, runs the steps of each in a fiber, and renews their leases. Any
 // number of instances share the lanes; each lane has one holder at a time.
-import { Clock, Duration, Effect, FiberMap, Latch, Layer } from "effect"
+import { Clock, Duration, Effect, FiberMap, Latch, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import type { AcceptedHere } from "../ledger/Holder.ts"
@@ -11,20 +11,11 @@ import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import { Signers } from "../signers/Signers.ts"
 import { makeLaneKeys, SendingNetworks } from "./LaneNetwork.ts"
 import * as LaneStep from "./LaneStep.ts"
-import { showHeld } from "./LaneSending.ts"
-import { emptyMemory, makeLaneFees } from "./StepState.ts"
+import { reach, showHeld } from "./LaneSending.ts"
+import { emptyMemory, makeLaneFees, makePulse } from "./StepState.ts"
 import type { LaneContext } from "./StepState.ts"
 
 // The life of a held lane: steps, one after the other, until nothing was open for a while, the process drains, or another one has it.
-
-/**
- * The longest rest of a lane, in milliseconds, after a step that gave away places. A lane rests as long as the step took, and
- * longer if more than `restingAlone` lanes of the process are busy. Transactions that arrive during the rest share the next step, so
- * that busy lanes have larger steps and not more of them. Twenty busy lanes take a sixth less processor time than if the rest
- * did not depend on the number of lanes.
- */
-const maxRest = 1000
-const restingAlone = 4
 
 /** Milliseconds before the step that follows a refused commit. The pause doubles with each refusal in a row, up to `longest`. */
 const refusalPause = { first: 10, longest: 1000 } as const
@@ -32,33 +23,37 @@ const refusalPause = { first: 10, longest: 1000 } as const
 /** Transactions that get a place before a lane is given back because others wait. */
 const fairShare = 256
 
+/**
+ * Why a lane steps before its next poll. Only a step for what was accepted waits for the pulse: a command races with the next block, and
+ * another instance waits for the lane of a process that drains, another lane for that of a process that makes room.
+ */
+export type WakeReason = "accepted" | "command" | "draining" | "room"
+
 export interface LaneLife {
   /** Ends when the lane is not held any more. */
   readonly run: Effect.Effect<void>
-  /** Something was accepted or is to end: the next step begins at once. */
-  readonly wake: Effect.Effect<void>
+  wake(reason: WakeReason): Effect.Effect<void>
   /** Other lanes wait: gives this one back if nothing of it is open. */
   readonly makeRoom: Effect.Effect<void>
-  /** False while nothing is open and the lane is only kept for what may come. */
-  readonly isBusy: () => boolean
 }
 
 export interface LaneLifeOptions {
   readonly draining: Draining["Service"]
   /** Runs steps until they succeed, and reports failures. */
   readonly supervised: <A>(work: Effect.Effect<A>) => Effect.Effect<A>
-  /** Lanes of this process that are busy. */
-  readonly busy: () => number
   /** Whether this process is full and other lanes wait. */
   readonly isWaitedFor: Effect.Effect<boolean>
 }
 
 export const makeLaneLife = (
   context: LaneContext,
-  { draining, supervised, busy, isWaitedFor }: LaneLifeOptions
+  { draining, supervised, isWaitedFor }: LaneLifeOptions
 ): LaneLife => {
-  const { ledger, hold, memory } = context
-  const latch = Latch.makeUnsafe(false)
+  const { ledger, hold, memory, pulse } = context
+  /** Open if something asks for a step. */
+  const asked = Latch.makeUnsafe(false)
+  /** Open if it does not wait for the pulse. */
+  const urged = Latch.makeUnsafe(false)
   /** Whether nothing was open when the last step ended. */
   let isOver = false
   /** Commits in a row that were refused because a transaction had changed. */
@@ -73,28 +68,26 @@ export const makeLaneLife = (
     })
   )
 
-  /** A transaction of an idle lane does not wait. */
-  const rest = Effect.fnUntraced(function* (began: number) {
-    const now = yield* Clock.currentTimeMillis
-    if ((memory.lastSignedAt ?? 0) < began) return
-    yield* Effect.sleep(Math.min((now - began) * Math.max(busy() / restingAlone, 1), maxRest))
-  })
-
   /** Pauses, so that constant changes of transactions do not keep the lane, its nodes and the database busy. */
   const pauseAfterRefusal = Effect.suspend(() =>
     Effect.sleep(Math.min(refusalPause.first * 2 ** refusals++, refusalPause.longest))
   )
 
+  /** A step at the planned moment does not wait for the pulse: most of these moments are the same for all lanes. */
   const waitUntil = Effect.fnUntraced(function* (until: number) {
     const now = yield* Clock.currentTimeMillis
-    yield* Effect.timeoutOption(latch.await, Math.max(until - now, 0))
+    const woken = yield* Effect.timeoutOption(asked.await, Math.max(until - now, 0))
+    if (Option.isNone(woken)) return
+    yield* reach("woken")
+    const delay = pulse.delay(yield* Clock.currentTimeMillis, memory.blockTime)
+    if (delay > 0) yield* Effect.timeoutOption(urged.await, delay)
   })
 
   /** True: the lane is not held any more. */
   const turn = Effect.gen(function* () {
     if (draining.isDraining()) return yield* release("draining")
-    yield* latch.close
-    const began = yield* Clock.currentTimeMillis
+    // What asks from here on may come too late for the read of this step.
+    yield* Effect.andThen(asked.close, urged.close)
     const next = yield* supervised(step)
     if (next._tag === "Changed") return yield* Effect.as(pauseAfterRefusal, false)
     refusals = 0
@@ -111,7 +104,6 @@ export const makeLaneLife = (
         isOver = false
         return false
       case "Wait":
-        yield* rest(began)
         yield* waitUntil(next.until)
         return false
     }
@@ -122,8 +114,10 @@ export const makeLaneLife = (
     Effect.onInterrupt(() => Effect.ignoreCause(ledger.release(hold, "draining")))
   )
 
-  const wake = Effect.asVoid(latch.open)
-  return { run, wake, makeRoom: Effect.suspend(() => (isOver ? wake : Effect.void)), isBusy: () => !isOver }
+  const wake = (reason: WakeReason) =>
+    Effect.andThen(reason === "accepted" ? Effect.void : urged.open, Effect.asVoid(asked.open))
+
+  return { run, wake, makeRoom: Effect.suspend(() => (isOver ? wake("room") : Effect.void)) }
 }
 
 /** Lanes that one instance holds at once. */
@@ -175,9 +169,12 @@ const make = Effect.gen(function* () {
   const lanes = new Map<LaneId, Held>()
   const fibers = yield* FiberMap.make<LaneId, void, never>()
   const renewEvery = Duration.times(ledger.lease, 1 / renewalsPerLease)
+  const pulse = makePulse()
   let isStopping = false
 
-  const wakeAll = Effect.suspend(() => Effect.forEach(lanes.values(), ({ life }) => life.wake, { discard: true }))
+  const wakeAll = Effect.suspend(() =>
+    Effect.forEach(lanes.values(), ({ life }) => life.wake("draining"), { discard: true })
+  )
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
       isStopping = true
@@ -186,8 +183,6 @@ const make = Effect.gen(function* () {
   )
 
   const stopping: Draining["Service"] = { ...draining, isDraining: () => isStopping || draining.isDraining() }
-
-  const busy = () => [...lanes.values()].filter(({ life }) => life.isBusy()).length
 
   const isWaitedFor = Effect.suspend(() =>
     lanes.size < maxLanes ? Effect.succeed(false) : ledger.hasWork(networks.types)
@@ -211,10 +206,11 @@ const make = Effect.gen(function* () {
       targets,
       fees,
       newId: Effect.map(random.uuidV7(), (id) => TransactionId.make(id)),
+      pulse,
       hold,
       memory: emptyMemory()
     }
-    const life = makeLaneLife(context, { draining: stopping, supervised, busy, isWaitedFor })
+    const life = makeLaneLife(context, { draining: stopping, supervised, isWaitedFor })
     lanes.set(hold.laneId, { hold, life, newest: 0, commands: new Set() })
     return Effect.andThen(
       showHeld(lanes.size),
@@ -231,20 +227,22 @@ const make = Effect.gen(function* () {
     for (const claimed of yield* ledger.claim(networks.types, free)) yield* start(claimed)
   }).pipe(Effect.uninterruptible)
 
-  /** Held lanes step again at once if something was accepted, canceled or replaced: a cancel races with the next block. */
+  /** Held lanes step again if something was accepted, canceled or replaced. */
   const wake = Effect.gen(function* () {
     if (lanes.size === 0) return
     const news = yield* ledger.news([...lanes.keys()])
     for (const [laneId, held] of lanes) {
       const { newest, commands } = news.get(laneId) ?? noNews
-      const isNew = newest > held.newest || [...commands].some((command) => !held.commands.has(command))
+      const isAccepted = newest > held.newest
+      const isCommanded = [...commands].some((command) => !held.commands.has(command))
       held.newest = Math.max(newest, held.newest)
       held.commands = commands
-      if (isNew) yield* held.life.wake
+      if (isCommanded) yield* held.life.wake("command")
+      else if (isAccepted) yield* held.life.wake("accepted")
     }
   })
 
-  /** Runs no statement. If this process holds the lane, it steps at once; otherwise, the next round claims it. */
+  /** Runs no statement. If this process holds the lane, it steps; otherwise, the next round claims it. */
   const hearAccepted = (accepted: ReadonlyArray<AcceptedHere>) =>
     Effect.forEach(
       accepted,
@@ -252,7 +250,7 @@ const make = Effect.gen(function* () {
         const held = lanes.get(laneId)
         if (held === undefined) return due.now
         held.newest = Math.max(number, held.newest)
-        return held.life.wake
+        return held.life.wake("accepted")
       },
       { discard: true }
     )

@@ -121,6 +121,15 @@ export const commits: ReadonlyArray<Mutant> = [
   ]),
   ...inFile("src/server/lanes/LaneStep.ts", [
     {
+      name: "pulse-follows-the-blocks",
+      rule: "The pulse of a lane is a share of the block time of its network.",
+      source: "docs/adr/0040-the-pulse-of-a-process.md",
+      before: "  memory.blockTime = owner.relayer.blockTime\n",
+      after: "",
+      test: "test/server/lanes/Pulse.test.ts",
+      only: "which is slower if its blocks are"
+    },
+    {
       name: "lane-stops-on-another-chain",
       rule: "A lane whose provider is on another chain stops.",
       source: `${failures} 37`,
@@ -140,6 +149,37 @@ export const commits: ReadonlyArray<Mutant> = [
     }
   ]),
   ...inFile("src/server/lanes/LanesJob.ts", [
+    {
+      name: "command-waits-for-no-pulse",
+      rule: "A cancel or a replacement races with the next block, and does not wait for the pulse.",
+      source: "docs/adr/0040-the-pulse-of-a-process.md",
+      before: 'reason === "accepted" ? Effect.void : urged.open',
+      after: "Effect.void",
+      test: "test/server/lanes/LaneLife.test.ts",
+      only: "begins a step for a command at once"
+    },
+    {
+      name: "nothing-is-missed-during-a-step",
+      rule: "What is accepted after a step has read the ledger has another step.",
+      source: "docs/adr/0040-the-pulse-of-a-process.md",
+      before: `    yield* Effect.andThen(asked.close, urged.close)
+    const next = yield* supervised(step)
+`,
+      after: `    const next = yield* supervised(step)
+    yield* Effect.andThen(asked.close, urged.close)
+`,
+      test: "test/server/lanes/LaneLife.test.ts",
+      only: "makes another step for what is accepted after a step has read"
+    },
+    {
+      name: "lanes-share-the-pulse",
+      rule: "Lanes of one process step together while it signs.",
+      source: "docs/adr/0040-the-pulse-of-a-process.md",
+      before: "      pulse,\n",
+      after: "      pulse: makePulse(),\n",
+      test: "test/server/lanes/Pulse.test.ts",
+      only: "step at once if it signed nothing lately"
+    },
     {
       name: "lost-lane-is-not-worked-on",
       rule: "The work on a lane that was not renewed ends.",

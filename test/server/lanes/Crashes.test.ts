@@ -1,6 +1,7 @@
 // Processes that die in the middle of a step, and several that share the lanes. Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
+import type { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
 import { ledgerTables } from "../../../src/server/ledger/Claims.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -33,6 +34,27 @@ layer(api, { excludeTestServices: true })("a process that dies", (it) => {
       assert.lengthOf(attempts, 1)
       assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x1")
       assert.strictEqual(yield* node.call("eth_getBalance", [receiver, "latest"]), "0x1")
+    })
+  )
+})
+
+layer(api, { excludeTestServices: true })("a process that dies", (it) => {
+  it.effect("between the wake of a lane and its step loses nothing, and nothing is executed twice", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ blockTime: 1 })
+      const account = yield* relayerAt(node)
+      const first = yield* Processes.start("woken")
+      const ids: Array<TransactionId> = []
+      const acceptOne = Effect.tap(accept(account), (accepted) => Effect.sync(() => ids.push(...accepted)))
+      // A poll that is due may find the transaction first: then the next one is accepted.
+      const acceptNext = Effect.flatMap(Effect.uninterruptible(acceptOne), ([id]) => becomes(id, "confirmed"))
+      yield* Effect.raceFirst(first.reached, Effect.forever(acceptNext))
+      yield* first.end
+      yield* Processes.start()
+      for (const id of ids) assert.lengthOf((yield* becomes(id, "confirmed")).attempts, 1)
+      const count = `0x${ids.length.toString(16)}`
+      assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), count)
+      assert.strictEqual(yield* node.call("eth_getBalance", [receiver, "latest"]), count)
     })
   )
 })

@@ -120,6 +120,7 @@ const countingSigner = Effect.fnUntraced(function* (world: Made) {
     urlsKey: "",
     id: RelayerId.make("r1"),
     hasOwnUrls: false,
+    blockTime: 5000,
     isPaused: false,
     disabled: undefined
   }

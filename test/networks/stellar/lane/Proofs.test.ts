@@ -71,6 +71,7 @@ const make = Effect.gen(function* () {
       urlsKey: "",
       id: RelayerId.make("r1"),
       hasOwnUrls: false,
+      blockTime: 5000,
       isPaused: false,
       disabled: undefined
     }

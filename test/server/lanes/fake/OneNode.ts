@@ -43,10 +43,10 @@ export const endedIn = (laneId: LaneId) => {
 }
 
 /** Network, relayers and signers of a lane. */
-export const make = () => {
+export const make = (over: World.Given["network"] = {}) => {
   const node = Node.make(Chain.make(), "http://node.example")
   const urls = [{ url: node.url, weight: 100 }]
-  const target = { relayer: World.relayerOf(), version: "1", network: World.networkOf(), urls }
+  const target = { relayer: World.relayerOf(), version: "1", network: World.networkOf(over), urls }
   const backend = LocalKey.make(Redacted.make(World.key))
   const network = EvmLane.networkOf({
     providers: (urls: Parameters<typeof makeEvmProviders>[1], identity: ChainIdentity) =>
