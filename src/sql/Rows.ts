@@ -163,18 +163,36 @@ interface SizedSelection {
 export const bytesBefore = (sql: SqlClient.SqlClient, size: Statement.Fragment, orderBy: Statement.Fragment) =>
   sql`coalesce(sum(${size}) OVER (ORDER BY ${orderBy} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)`
 
-/** In order. `isCut`: some rows did not fit. */
-export const selectFitting = (
+const fittingRows = (
   sql: SqlClient.SqlClient,
   { rows, columns = sql`sized.*`, size, orderBy }: SizedSelection
+): Statement.Statement<Readonly<Record<string, unknown>>> => sql`
+  SELECT ${columns}, chosen_count FROM (
+    SELECT chosen.*, count(*) OVER () AS chosen_count, ${bytesBefore(sql, size, orderBy)} AS bytes_before
+    FROM (${rows}) chosen
+  ) sized WHERE bytes_before < ${maxPageBytes} ORDER BY ${orderBy}`
+
+const isCut = (fitting: ReadonlyArray<Readonly<Record<string, unknown>>>): boolean =>
+  fitting.length < Number(fitting[0]?.chosen_count ?? 0)
+
+/** In order. `isCut`: some rows did not fit. */
+export const selectFitting = (sql: SqlClient.SqlClient, selection: SizedSelection) =>
+  Effect.map(fittingRows(sql, selection), (fitting) => ({ rows: fitting, isCut: isCut(fitting) }))
+
+/** The same with the value of an expression, which is read at the same moment, also if there are no rows. */
+export const selectFittingBeside = (
+  sql: SqlClient.SqlClient,
+  selection: SizedSelection,
+  expression: Statement.Fragment
 ) =>
   Effect.map(
-    sql`
-      SELECT ${columns}, chosen_count FROM (
-        SELECT chosen.*, count(*) OVER () AS chosen_count, ${bytesBefore(sql, size, orderBy)} AS bytes_before
-        FROM (${rows}) chosen
-      ) sized WHERE bytes_before < ${maxPageBytes} ORDER BY ${orderBy}`,
-    (fitting) => ({ rows: fitting, isCut: fitting.length < Number(fitting[0]?.chosen_count ?? 0) })
+    sql<Readonly<Record<string, unknown>>>`
+      SELECT fitting.*, beside.value AS beside FROM (SELECT ${expression} AS value) beside
+      LEFT JOIN (${fittingRows(sql, selection)}) fitting ON true ORDER BY ${selection.orderBy}`,
+    (all) => {
+      const fitting = all.filter(({ chosen_count }) => chosen_count !== null)
+      return { rows: fitting, isCut: isCut(fitting), beside: all[0]?.beside }
+    }
   )
 
 // Selects rows of a table: a page with the count of all rows, in one statement and so of one moment, and a row by its id.

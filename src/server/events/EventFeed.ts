@@ -11,7 +11,7 @@ import { BadRequest } from "../../domain/request/Request.ts"
 import { canListen, listen } from "../../sql/Session.ts"
 import { Draining, Jobs } from "../lifecycle/Lifecycle.ts"
 import { channel, firstPosition, isAfter, latestPosition, make, makeEventRetentionRepo } from "./Events.ts"
-import type { Births, EventPage, Filter, PlacedEvent, Position, Selection } from "./Events.ts"
+import type { Births, EventPage, Filter, NewEvents, PlacedEvent, Position, Selection } from "./Events.ts"
 
 // The newest events in memory, up to a bound. Readers at any position share it.
 
@@ -193,15 +193,13 @@ class EventTail extends Context.Service<
       const readNew = Effect.fnUntraced(function* (buffer: EventBuffer) {
         let head = buffer.head() ?? (yield* begin)
         if (buffer.head() === undefined) yield* buffer.begin(head)
-        // Read before the events: an event whose older transaction ends in between would not be found until the next poll.
-        const isHeldBack = yield* repo.isHeldBack
-        let found: EventPage
+        let found: NewEvents
         do {
-          found = yield* repo.page({ after: head, limit: tailBatch })
+          found = yield* repo.tail(head, tailBatch)
           yield* buffer.add(found.events)
           head = found.events.at(-1)?.position ?? head
         } while (found.isFull)
-        return isHeldBack ? pollEveryHeldBack : poll
+        return found.isHeldBack ? pollEveryHeldBack : poll
       })
 
       const follow = Effect.gen(function* () {

@@ -7,10 +7,10 @@ import { Event } from "../../domain/event/Event.ts"
 import type { EventFilter, KnownEventType, NewEvent } from "../../domain/event/Event.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { selectFitting, unnestRows } from "../../sql/Rows.ts"
+import { selectFitting, selectFittingBeside, unnestRows } from "../../sql/Rows.ts"
 import { notify } from "../../sql/Session.ts"
 import { client, query } from "../../sql/Transaction.ts"
-import { commitSignalOf, Conditions, Jobs } from "../lifecycle/Lifecycle.ts"
+import { commitSignalOf, Conditions, Jobs, nextMoment } from "../lifecycle/Lifecycle.ts"
 import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import { currentRequestId } from "../responses/CurrentRequest.ts"
 
@@ -70,6 +70,12 @@ export interface PlacedEvent {
   readonly bytes: number
 }
 
+/** The next events of all kinds. */
+export interface NewEvents extends EventPage {
+  /** Whether other events wait for older transactions. */
+  readonly isHeldBack: boolean
+}
+
 export interface EventPage {
   readonly events: ReadonlyArray<PlacedEvent>
   /** Whether there may be further events: the page has as many as asked for, or as many as fit into it. */
@@ -103,7 +109,6 @@ const placed = ({ xid, bytes, relayer_id, ...event }: (typeof Placed)["Type"]): 
 /** The events, and a row without an id that has what was read with them. */
 const readAppended = Rows.all(Schema.Struct({ id: Schema.NullOr(Rows.Integer), read: Schema.NullOr(Schema.String) }))
 const readBirths = Rows.all(Schema.Struct({ id: Schema.String, born: Rows.Integer }))
-const readHeld = Rows.one(Schema.Struct({ held: Schema.Boolean }))
 
 export const make = Effect.gen(function* () {
   const sql = yield* client
@@ -170,15 +175,14 @@ export const make = Effect.gen(function* () {
 
   const at = ({ xid, id }: Position) => sql`(${String(xid)}::text::xid8, ${id}::bigint)`
 
+  interface Section {
+    readonly range: Statement.Fragment
+    readonly limit: number
+    readonly direction: Statement.Fragment
+  }
+
   /** Events in one direction, of limited size. */
-  const read = (
-    { type, resource_id, relayers }: Filter,
-    {
-      range,
-      limit,
-      direction
-    }: { readonly range: Statement.Fragment; readonly limit: number; readonly direction: Statement.Fragment }
-  ) => {
+  const selected = ({ type, resource_id, relayers }: Filter, { range, limit, direction }: Section) => {
     const conditions = [
       shown,
       range,
@@ -200,13 +204,17 @@ export const make = Effect.gen(function* () {
       (${of([sql`type LIKE 'relayer.%'`, ofLife("resource_id", born)])}) UNION ALL (${of([ofLife("relayer_id", born)])})`
     const rows = sql`
       SELECT events.*, octet_length(data::text) AS bytes FROM (${relayers === undefined ? of([]) : chosen(relayers)}) events ${order}`
-    return Effect.gen(function* () {
-      const orderBy = sql`xid::xid8 ${direction}, id ${direction}`
-      const found = yield* selectFitting(sql, { rows, columns, size: sql`bytes`, orderBy })
-      const events = (yield* readPlaced(found.rows)).map(placed)
-      return { events, isFull: found.isCut || events.length === limit }
-    })
+    return { rows, columns, size: sql`bytes`, orderBy: sql`xid::xid8 ${direction}, id ${direction}` }
   }
+
+  const pageOf = (found: { readonly rows: ReadonlyArray<unknown>; readonly isCut: boolean }, limit: number) =>
+    Effect.map(readPlaced(found.rows), (rows) => ({
+      events: rows.map(placed),
+      isFull: found.isCut || rows.length === limit
+    }))
+
+  const read = (filter: Filter, section: Section) =>
+    Effect.flatMap(selectFitting(sql, selected(filter, section)), (found) => pageOf(found, section.limit))
 
   /** In order, of limited size. */
   const page = ({ after, limit, ...filter }: Selection) =>
@@ -220,13 +228,19 @@ export const make = Effect.gen(function* () {
       direction: sql`DESC`
     }).pipe(query("Events.past"))
 
-  /** Whether there are events that wait for older transactions. */
-  const isHeldBack = sql`
-    SELECT EXISTS (SELECT FROM events WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())) AS held`.pipe(
-    Effect.flatMap(readHeld),
-    Effect.map(({ held }) => held),
-    query("Events.isHeldBack")
-  )
+  const isHeldBack = sql`EXISTS (SELECT FROM events WHERE xid >= pg_snapshot_xmin(pg_current_snapshot()))`
+
+  /**
+   * The events after a position, in order, of limited size, and whether others wait for older transactions. Both are of one moment: an event is among
+   * the events, or is held back, or has not been committed.
+   */
+  const tail = (after: Position, limit: number) =>
+    Effect.gen(function* () {
+      const section = { range: sql`(xid, id) > ${at(after)}`, limit, direction: sql`ASC` }
+      const { beside, ...found } = yield* selectFittingBeside(sql, selected({}, section), isHeldBack)
+      const page: NewEvents = { ...(yield* pageOf(found, limit)), isHeldBack: beside === true }
+      return page
+    }).pipe(query("Events.tail"))
 
   /**
    * Makes events visible that were restored from another server: their transaction ids lie in the future of this server.
@@ -241,7 +255,7 @@ export const make = Effect.gen(function* () {
     )
     UPDATE events SET xid = '3' WHERE EXISTS (SELECT FROM foreign_ids)`.pipe(Effect.asVoid, query("Events.adopt"))
 
-  return { append, find, last, births, page, past, isHeldBack, adopt }
+  return { append, find, last, births, page, past, tail, adopt }
 })
 
 // Deletes old events from the table `events`, the oldest first, and remembers the position of the last deleted one.
@@ -290,8 +304,8 @@ export const makeEventRetentionRepo = Effect.gen(function* () {
 /** The PostgreSQL channel on which instances notify each other that there are new events. */
 export const channel = "effect_relayer_events"
 
-/** Events that are committed within this time share a notification. */
-const gather = "50 millis"
+/** Milliseconds between two notifications at least, apart from the first after a pause. They fall on moments of the pulse of lanes. */
+const notifyEvery = 100
 
 /** An event whose resource is JSON text. */
 export interface EncodedEvent {
@@ -339,7 +353,7 @@ export class Events extends Context.Service<
         job: "events",
         task: "notify",
         work: notify(sql, channel),
-        wait: () => Effect.andThen(Effect.sleep(gather), written.wait())
+        wait: () => Effect.andThen(nextMoment(notifyEvery), written.wait())
       })
 
       const emitReading = Effect.fn("Events.emit")(function* (

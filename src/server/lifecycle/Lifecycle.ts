@@ -250,6 +250,13 @@ export class Jobs extends Context.Service<
   )
 }
 
+/**
+ * Waits until the next multiple of `interval`, in milliseconds. Jobs that wait for such moments run together, so that a process which does little
+ * wakes up less often.
+ */
+export const nextMoment = (interval: number): Effect.Effect<void> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(interval - (now % interval)))
+
 // Wakes a job of this instance when a committed transaction has left work for it. Other instances find the work when they
 // poll the database.
 

@@ -9,7 +9,10 @@ import { emit } from "./LiveApi.ts"
 
 /** The number of reads of pages of events so far, in all tests of this file. */
 const pages = Effect.map(TestApi.call("/metrics/database_query_seconds", { key: null }), ({ text }) =>
-  Number(/_count\{query="Events.page"\} (\d+)/.exec(text)?.[1] ?? 0)
+  [...text.matchAll(/_count\{query="Events\.(?:page|tail)"\} (\d+)/g)].reduce(
+    (sum, [, count]) => sum + Number(count),
+    0
+  )
 )
 
 /** Reads up to the event whose data is `end`. `seen` receives the whole text so far. */

@@ -1,7 +1,7 @@
 // The order of events: no event appears before a visible event, whichever transaction commits first.
 // Readers of events wait by the clock of the machine.
 import { assert } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { make } from "../../../src/server/events/Events.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
@@ -20,7 +20,7 @@ const start = Effect.tap(emit("start"), LiveApi.shown)
 
 /** How often the tail has checked whether events wait for an older transaction. */
 const checks = Effect.map(TestApi.call("/metrics/database_query_seconds"), ({ text }) =>
-  Number(/_count\{query="Events.isHeldBack"\} (\d+)/.exec(text)?.[1] ?? 0)
+  Number(/_count\{query="Events.tail"\} (\d+)/.exec(text)?.[1] ?? 0)
 )
 
 /** Begins a transaction that has published an event and does not end yet. */
@@ -110,6 +110,29 @@ layerEach(LiveApi.layer())("the order of events", (it) => {
       yield* six.commit
       yield* five.commit
       assert.deepStrictEqual((yield* names(5)).slice(3), ["five", "six"])
+    })
+  )
+
+  it.live("a read says whether events wait for an older transaction, of the moment at which it reads the others", () =>
+    Effect.gen(function* () {
+      const repo = yield* make
+      const from = yield* start
+      const position = Option.getOrThrow(yield* repo.find(from))
+      const read = Effect.map(repo.tail(position, 2), ({ events, isHeldBack, isFull }) => ({
+        ids: events.map(({ event }) => event.resource_id),
+        isHeldBack,
+        isFull
+      }))
+      assert.deepStrictEqual(yield* read, { ids: [], isHeldBack: false, isFull: false })
+      yield* LiveApi.shown(yield* emit("one"))
+      const older = yield* begin("older")
+      yield* emit("two")
+      assert.deepStrictEqual(yield* read, { ids: ["one"], isHeldBack: true, isFull: false })
+      const empty = yield* repo.tail(Option.getOrThrow(yield* repo.last), 2)
+      assert.deepStrictEqual(empty, { events: [], isHeldBack: true, isFull: false })
+      yield* older.commit
+      yield* soon(Effect.repeat(read, { until: ({ isHeldBack }) => !isHeldBack }))
+      assert.deepStrictEqual(yield* read, { ids: ["one", "older"], isHeldBack: false, isFull: true })
     })
   )
 
