@@ -2,6 +2,7 @@
 // are linked to a chain afterwards, in the order of their commits, within about a second (ADR 0004).
 import { Array, Context, DateTime, Duration, Effect, Layer, Metric, Option, Schema, Semaphore } from "effect"
 import { Hex } from "effect/encoding"
+import { SqlClient } from "effect/sql"
 import * as Caller from "../../domain/access/Caller.ts"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
 import { AuditCheckpointNotFound, AuditHead, resourceOf } from "../../domain/audit/Audit.ts"
@@ -21,7 +22,7 @@ import { maxPerPage } from "../../domain/request/Page.ts"
 import type { Items } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { Cursors } from "../cursors/Cursors.ts"
-import { commitSignalOf, Conditions, Jobs } from "../lifecycle/Lifecycle.ts"
+import { commitSignalOf, Conditions, Jobs, nextMoment } from "../lifecycle/Lifecycle.ts"
 import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { currentOrigin } from "../responses/CurrentRequest.ts"
@@ -46,8 +47,11 @@ const recordsPerLink = 1000
 /** Batches that a request links at most, before it goes on with what is linked: 20 MiB, which takes about a second. */
 const batchesPerRequest = 20
 
-/** Changes that are committed within this time are linked together. */
-const gatherTime = "200 millis"
+/** Milliseconds. What is committed between two moments is linked together. */
+const linkEvery = 1000
+
+/** An instance that stops links its records, unless the database does not answer in this time. Another instance links them then. */
+const linkWhenStopped = "1 second"
 
 /** Records that another instance left unlinked when it died are linked after at most this time. */
 const leftBehind = "30 seconds"
@@ -61,23 +65,40 @@ export const startLinking = Effect.gen(function* () {
   const jobs = yield* Jobs
   const recorded = yield* commitSignalOf("audit")
 
+  /** Whether this instance has recorded nothing since the last link began. */
+  let isLinked = true
+  const noteRecord = Effect.sync(() => void (isLinked = false))
+
   // Linking takes a lock of the database. Requests wait for each other here, so that they hold no connection meanwhile.
   const permit = yield* Semaphore.make(1)
-  const linkBatch = permit.withPermits(1)(repo.link(recordsPerLink, chain))
+  const linkBatch = permit.withPermits(1)(
+    Effect.suspend(() => {
+      isLinked = true
+      return Effect.onError(repo.link(recordsPerLink, chain), () => noteRecord)
+    })
+  )
   const isDone = (mayHaveMore: boolean) => !mayHaveMore
 
+  // The job has ended when this runs.
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => (isLinked ? Effect.void : Effect.repeat(linkBatch, { until: isDone }))).pipe(
+      Effect.interruptible,
+      Effect.timeoutOption(linkWhenStopped),
+      Effect.ignoreCause
+    )
+  )
   yield* jobs.run({
     job: "audit",
     task: "link",
     work: Effect.repeat(linkBatch, { until: isDone }),
-    wait: () => Effect.andThen(recorded.wait(leftBehind), Effect.sleep(gatherTime))
+    wait: () => Effect.andThen(recorded.wait(leftBehind), nextMoment(linkEvery))
   })
   yield* measureGauge(
     auditUnlinkedRecords.id,
     Effect.flatMap(repo.countUnlinked, (count) => Metric.update(auditUnlinkedRecords, count))
   )
 
-  return { link: Effect.repeat(linkBatch, { until: isDone, times: batchesPerRequest - 1 }) }
+  return { link: Effect.repeat(linkBatch, { until: isDone, times: batchesPerRequest - 1 }), noteRecord }
 })
 
 // The place where the process stores the last head of the audit log that it has verified, outside of the database.
@@ -227,9 +248,10 @@ export class Audit extends Context.Service<
     Audit,
     Effect.gen(function* () {
       const repo = yield* AuditRepo.make
+      const sql = yield* SqlClient.SqlClient
       const cursors = yield* Cursors
       const recorded = yield* commitSignalOf("audit")
-      const { link } = yield* startLinking
+      const { link, noteRecord } = yield* startLinking
       const base = yield* makeChainBase
       const watch = yield* startHeadWatch(base.get)
 
@@ -246,6 +268,7 @@ export class Audit extends Context.Service<
             after: after ?? null
           }))
         )
+        yield* sql.afterCommit(noteRecord)
         yield* recorded.afterCommit
       })
 

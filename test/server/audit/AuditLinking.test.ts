@@ -1,9 +1,15 @@
-// The job that links audit records: a failure is reported, and records are linked as soon as it is over.
+// The job that links audit records: each second, at the end of its instance, and as soon as a failure is over, which is reported.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger, References } from "effect"
+import { Effect, Layer, Logger, Redacted, References } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Audit } from "../../../src/server/audit/Audit.ts"
+import * as Lifecycle from "../../../src/server/lifecycle/Lifecycle.ts"
+import { Secrets } from "../../../src/server/secrets/Secrets.ts"
 import { signer } from "../../../testkit/fixtures.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
+import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
 /** The tasks that failed. */
 const warnings: Array<string> = []
@@ -40,5 +46,39 @@ describe("an instance that cannot link audit records", () => {
       assert.deepInclude(json.data as object, { valid: true, checked: 3 })
       assert.sameMembers(warnings, ["link", "watch"])
     }).pipe(Effect.provide(Layer.provideMerge(TestApi.layer(), Logger.layer([logger]))))
+  )
+})
+
+const instance = Layer.fresh(Audit.layer).pipe(
+  Layer.provide(Layer.merge(Lifecycle.layer, Secrets.layer({ current: Redacted.make(TestApi.masterKey) })))
+)
+
+const record = Effect.flatMap(Audit, ({ recordMany }) =>
+  recordMany([
+    { action: "signer.created", id: "a", after: "{}", origin: { keyId: "k", requestId: null, clientAddress: null } }
+  ])
+)
+
+const unlinked = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(sql`SELECT FROM audit WHERE hash IS NULL`, (rows) => rows.length)
+)
+
+layerEach(TestDatabase.layer)("an instance", (it) => {
+  it.effect("links what was recorded when the next second begins", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust("300 millis")
+      yield* Effect.andThen(record, record)
+      yield* TestClock.adjust("699 millis")
+      assert.strictEqual(yield* unlinked, 2)
+      yield* TestClock.adjust("1 millis")
+      yield* Effect.repeat(unlinked, { until: (count) => count === 0 })
+    }).pipe(Effect.provide(instance))
+  )
+
+  it.effect("links what it has recorded when it stops", () =>
+    Effect.gen(function* () {
+      const left = yield* Effect.andThen(record, unlinked).pipe(Effect.provide(instance))
+      assert.deepStrictEqual([left, yield* unlinked], [1, 0])
+    })
   )
 })
