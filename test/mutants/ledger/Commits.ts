@@ -52,7 +52,27 @@ export const commits: ReadonlyArray<Mutant> = [
       test: `${tests}/CrashMatrix.test.ts`
     }
   ]),
+  ...inFile("src/server/audit/Audit.ts", [
+    {
+      name: "records-are-linked-at-the-end",
+      rule: "An instance that stops links what it has recorded.",
+      source: "docs/adr/0004-audit-chain.md",
+      before: "isLinked ? Effect.void : Effect.repeat(linkBatch, { until: isDone })",
+      after: "Effect.void",
+      test: "test/server/audit/AuditLinking.test.ts",
+      only: "links what it has recorded when it stops"
+    }
+  ]),
   ...inFile("src/server/events/Events.ts", [
+    {
+      name: "held-back-with-the-page",
+      rule: "A read of new events says whether others wait for an older transaction, also if it finds none.",
+      source: "docs/adr/0007-event-order.md",
+      before: "isHeldBack: beside === true",
+      after: "isHeldBack: false",
+      test: "test/server/events/EventOrder.test.ts",
+      only: "a read says whether events wait for an older transaction"
+    },
     {
       name: "events-have-the-order-of-changes",
       rule: "An event is placed behind all transactions that had ended when it was appended.",

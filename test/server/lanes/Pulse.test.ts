@@ -162,10 +162,14 @@ const acceptEvery = 20
 
 layerEach(memory)("while 50 transactions are accepted in a second, of a network with a slow pulse", (it) => {
   const commands = [
-    { name: "a cancel", kind: "noop", give: (ledger: Ledger["Service"], id: TransactionId) => ledger.cancel(1, id) },
+    {
+      name: "a cancel",
+      kind: "noop" as const,
+      give: (ledger: Ledger["Service"], id: TransactionId) => ledger.cancel(1, id)
+    },
     {
       name: "a replacement",
-      kind: "replace",
+      kind: "replace" as const,
       give: (ledger: Ledger["Service"], id: TransactionId) =>
         ledger.replace(1, id, { to: World.receiver, value: 7n, gas_limit: 21_000n })
     }
