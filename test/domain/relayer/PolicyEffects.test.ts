@@ -21,8 +21,8 @@ const isNamedIn = (file: string, field: string) => new RegExp(`\\b${field}\\b`).
 const codeOf = (file: string): string =>
   readFileSync(file, "utf8").replaceAll(/\/\*[^]*?\*\/|\/\/.*|"[^"\n]*"|`(?:\\[^]|[^`\\])*`/g, "")
 
-/** Network types whose transactions the service sends: `Services.ts` opens their lanes. */
-const isSent = (network: string) => readFileSync("src/server/Services.ts", "utf8").includes(`"./lanes/${network}/`)
+/** Network types whose transactions the service sends. */
+const isSent = (network: string) => existsSync(`src/networks/${network}/lane`)
 
 describe("the list of policy fields", () => {
   it.each(Object.entries(fieldsOf))("of %s names each field once", (network, fields) => {
