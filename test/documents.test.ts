@@ -1,5 +1,6 @@
 // Sentences of the documents that first users found to be false, or to contradict another one, do not come back.
 import { assert, describe, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { baseline, lastReader } from "../src/sql/migrations/Former.ts"
@@ -196,6 +197,15 @@ describe("the documents", () => {
     }
     assert.match(read("SECURITY.md"), /^# Security\n\n## Reporting\n/)
     assert.isAtMost(read("README.md").trimEnd().split("\n").length, 140)
+  })
+})
+
+describe("the first change of CONTRIBUTING.md", () => {
+  it("applies to the sources as they are", () => {
+    const [, patch = ""] = /git apply <<'EOF'\n([^]*?\n)EOF\n/.exec(read("CONTRIBUTING.md")) ?? []
+    const { status, stderr } = spawnSync("git", ["apply", "--check"], { cwd: root, input: patch, encoding: "utf8" })
+    assert.strictEqual(status, 0, stderr)
+    assert.include(patch, "src/domain/relayer/Policy.ts")
   })
 })
 
