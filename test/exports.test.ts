@@ -91,10 +91,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer/api Errors.retryAfterBusy",
     "effect-relayer/api Errors.retryAfterUnavailable"
   ],
-  "a list of schemas, which are exports of their own": [
-    "effect-relayer/api Errors.any",
-    "effect-relayer/api Errors.ofOutboundWork"
-  ]
+  "a list of schemas, which are exports of their own": ["effect-relayer/api Errors.any"]
 }
 
 /** JSON that the service passes on as it is, and the file of a service account of Google, which Google writes. */

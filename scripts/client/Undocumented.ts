@@ -17,7 +17,7 @@ interface Node {
 interface Call extends Node {
   readonly callee: Node & {
     readonly name?: string
-    readonly object?: Node
+    readonly object?: Node & { readonly name?: string }
     readonly property?: { readonly name?: string }
   }
   readonly arguments: ReadonlyArray<Node>
@@ -64,10 +64,23 @@ const textAt: ReadonlyMap<string, number> = new Map([
   ["count", 0],
   ["flag", 0],
   ["orNull", 1],
-  ["failure", 3],
-  ["explained", 3],
   ["headed", 3]
 ])
+
+/** Functions of `Failure.ts` that take the status first: `failure(404)(error, message, text)`. */
+const failures = new Set(["failure", "explained", "explainedAtTimes", "sentence"])
+
+const positionOf = ({ callee }: Call): number | undefined =>
+  isCall(callee) && failures.has(callee.callee.name ?? "") ? 2 : textAt.get(callee.name ?? "")
+
+/** What `Endpoint.get` and the others put into the document alone. */
+const ofEndpoint = new Set(["summary", "transform"])
+
+const endpointEdits = (call: Call): ReadonlyArray<Edit> =>
+  call.arguments
+    .filter(isObjectLiteral)
+    .flatMap(({ properties }) => properties.filter(({ key }) => ofEndpoint.has(key?.name ?? "")))
+    .map(({ start, end, key }) => edit(start, end, `${key.name}: undefined`))
 
 /** The functions of `Field.ts` and `Page.ts`, and the methods of schemas and of the contract. */
 const ofCall = (code: string, call: Call): ReadonlyArray<Edit> => {
@@ -77,10 +90,11 @@ const ofCall = (code: string, call: Call): ReadonlyArray<Edit> => {
   if (annotators.has(callee.name ?? "")) return [edit(call.start, first.start, "("), edit(first.end, call.end, ")")]
   if (callee.name === "shown") return [edit(first.end, call.end, ")")]
   if (callee.name === "doc" || callee.name === "documented") return [edit(call.start, call.end, "({})")]
-  const text = call.arguments.at(textAt.get(callee.name ?? "") ?? call.arguments.length)
+  const text = call.arguments.at(positionOf(call) ?? call.arguments.length)
   if (text !== undefined && texts.has(text.type)) return [edit(text.start, text.end, '""')]
   const { object, property } = callee
   if (object === undefined) return []
+  if (object.name === "Endpoint") return endpointEdits(call)
   if (property?.name === "annotate" && isEmptied(call)) return [edit(object.end, call.end)]
   const isOpenApi = property?.name === "annotateMerge" && code.startsWith("OpenApi.annotations(", first.start)
   return isOpenApi ? [edit(object.end, call.end)] : []

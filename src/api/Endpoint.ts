@@ -1,11 +1,13 @@
-// What an endpoint says about itself beyond its schemas: its scope, its largest body, its conditions, its header fields.
+// How the contract declares an endpoint: its schemas with its scope, its words in the document, its middleware, its largest body.
 import { Context, Schema } from "effect"
-import { HttpApi } from "effect/http-api"
-import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import type { HttpMethod, HttpRouter } from "effect/http"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import type { HttpApiMiddleware, HttpApiSchema } from "effect/http-api"
 import type { Scope } from "../domain/access/ApiKey.ts"
 import { field } from "../domain/request/Field.ts"
 import { child, mapEntries } from "./document/Node.ts"
 import type { Node } from "./document/Node.ts"
+import { Authorization, DecodeErrors } from "./Middleware.ts"
 
 /** An endpoint with `Authorization` and without this annotation or `EveryCaller` is for the administrator only. */
 export class RequiredScope extends Context.Service<RequiredScope, Scope>()(
@@ -13,7 +15,7 @@ export class RequiredScope extends Context.Service<RequiredScope, Scope>()(
 ) {}
 
 /** An endpoint with `Authorization` and this annotation is for every caller, whatever its scopes are. */
-export const EveryCaller = Context.Reference<boolean>("effect-relayer/api/Endpoint/EveryCaller", {
+const EveryCaller = Context.Reference<boolean>("effect-relayer/api/Endpoint/EveryCaller", {
   defaultValue: () => false
 })
 
@@ -50,6 +52,99 @@ export class BodyLimit extends Context.Service<BodyLimit, BodySize>()("effect-re
 
 export const bodyLimitOf = (endpoint: HttpApiEndpoint.Top): BodySize | undefined =>
   Context.getOrUndefined(endpoint.annotations, BodyLimit)
+
+// Endpoints with what they say about themselves, and the groups that they are in.
+
+type Fields = Schema.Top | Schema.Struct.Fields
+
+interface Said<Through> {
+  /** Absent: the endpoint is for the administrator only if its group has `Authorization`, else for everybody. */
+  readonly scope?: Scope | "every caller"
+  readonly summary: string
+  readonly description: string
+  /** What a request passes between the middleware of the group and the handler, the last one first. */
+  readonly through?: Through
+  readonly bodyLimit?: BodySize
+  /** Changes the operation in the OpenAPI document. */
+  readonly transform?: (operation: Node) => Node
+}
+
+type Middlewares = ReadonlyArray<Context.Key<HttpApiMiddleware.AnyId, unknown>>
+
+/** The type is that of the whole fold, whose steps have others. */
+const passing = <Endpoint, const Through extends Middlewares>(
+  endpoint: Endpoint,
+  through: Through
+): HttpApiEndpoint.AddMiddleware<Endpoint, Through[number]["Identifier"]> =>
+  through.reduce<HttpApiEndpoint.Top>((passed, middleware) => passed.middleware(middleware), endpoint as never) as never
+
+const rightsOf = ({ bodyLimit, scope }: Said<unknown>): Context.Context<never> => {
+  const limit = bodyLimit === undefined ? Context.empty() : Context.make(BodyLimit, bodyLimit)
+  if (scope === undefined) return limit
+  return scope === "every caller" ? Context.add(limit, EveryCaller, true) : Context.add(limit, RequiredScope, scope)
+}
+
+const make =
+  <Method extends HttpMethod.HttpMethod>(method: Method) =>
+  <
+    const Identifier extends string,
+    const Path extends HttpRouter.PathInput,
+    Params extends Fields = never,
+    Query extends Fields = never,
+    Payload extends HttpApiEndpoint.PayloadConstraintCodecs<Method> = never,
+    Headers extends Fields = never,
+    const Success extends HttpApiEndpoint.SuccessConstraint = HttpApiSchema.NoContent,
+    const Failure extends HttpApiEndpoint.ErrorConstraint = never,
+    const Through extends Middlewares = readonly []
+  >(
+    identifier: Identifier,
+    path: Path,
+    options: Said<Through> & {
+      readonly params?: Params
+      readonly query?: Query
+      readonly payload?: Payload
+      readonly headers?: Headers
+      readonly success?: Success
+      /** Besides those of `through` and of the middleware of the group. */
+      readonly error?: Failure
+    }
+  ) => {
+    const { description, error, headers, params, payload, query, success, summary, through = [] as never } = options
+    const schemas = { error: error as never, headers, params, payload, query, success }
+    const transform = options.transform === undefined ? {} : { transform: options.transform }
+    const endpoint = HttpApiEndpoint.make(method)<Identifier, Path, Params, Query, Payload, Headers, Success, Failure>(
+      identifier,
+      path,
+      schemas
+    )
+      .annotateMerge(OpenApi.annotations({ summary, description, ...transform }))
+      .annotateMerge(rightsOf(options))
+    return passing(endpoint, through)
+  }
+
+export const get = make("GET")
+export const post = make("POST")
+export const put = make("PUT")
+export const patch = make("PATCH")
+export const remove = make("DELETE")
+
+/** Endpoints below one path, for callers with an API key. */
+export const group = <
+  const Identifier extends string,
+  const Prefix extends HttpRouter.PathInput,
+  const Endpoints extends readonly [HttpApiEndpoint.Constraint, ...Array<HttpApiEndpoint.Constraint>]
+>(
+  identifier: Identifier,
+  prefix: Prefix,
+  about: { readonly title: string; readonly description: string },
+  ...endpoints: Endpoints
+) =>
+  HttpApiGroup.make(identifier)
+    .add(...endpoints)
+    .middleware(DecodeErrors)
+    .middleware(Authorization)
+    .prefix(prefix)
+    .annotateMerge(OpenApi.annotations(about))
 
 // Conditions of requests on the version of a resource.
 

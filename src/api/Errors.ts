@@ -1,5 +1,5 @@
 // The only table that maps an error to a status and a message. Each entry works both ways: the server encodes, the client decodes.
-import { Schema, SchemaTransformation } from "effect"
+import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import * as ApiKey from "../domain/access/ApiKey.ts"
 import * as Caller from "../domain/access/Caller.ts"
@@ -20,24 +20,13 @@ import * as TransactionLimits from "../networks/core/TransactionLimits.ts"
 import { RelayerPaused } from "../networks/core/TransactionLimits.ts"
 import { TransactionNotFound } from "../networks/core/TransactionValues.ts"
 import * as Failure from "./Failure.ts"
-import { explained, failure, headed, sentence, values } from "./Failure.ts"
+import { explained, explainedAtTimes, failure, headed, sentence, values } from "./Failure.ts"
 
-export const BadRequestError = Schema.Struct({
-  ...Failure.fields("Bad Request"),
-  error: Schema.optionalKey(Failure.explanation)
-})
-  .annotate({ identifier: "BadRequestError" })
-  .pipe(
-    Schema.decodeTo(
-      Schema.toType(Request.BadRequest),
-      SchemaTransformation.transform({
-        decode: ({ error }) => new Request.BadRequest(error === undefined ? {} : { error }),
-        encode: ({ error }) => ({ ...values("Bad Request"), ...(error === undefined ? {} : { error }) })
-      })
-    )
-  )
-  .annotate({ description: "The request is invalid; `error` names every invalid field." })
-  .pipe(HttpApiSchema.status(400))
+export const BadRequestError = explainedAtTimes(400)(
+  Request.BadRequest,
+  "Bad Request",
+  "The request is invalid; `error` names every invalid field."
+)
 
 /** The attributes of RFC 6750, section 3.1. They are absent if the request has no API key. */
 const invalidToken = 'Bearer error="invalid_token"' as const
@@ -90,9 +79,8 @@ export const ServiceUnavailableError = headed(
   }
 )
 
-export const BadGatewayError = explained(
+export const BadGatewayError = explained(502)(
   Request.BadGateway,
-  502,
   "Bad Gateway",
   "No RPC provider gave a usable answer. `error` has the masked URL of each, the JSON-RPC method, and the HTTP status, the JSON-RPC code or the time limit."
 )
@@ -109,114 +97,97 @@ export const MethodNotAllowedError = headed(
   }
 )
 
-export const ForbiddenError = failure(
+export const ForbiddenError = failure(403)(
   Caller.Forbidden,
-  403,
   "Forbidden",
   "The API key lacks the scope of this operation, or is limited to other relayers."
 )
 
-export const TooManyApiKeysError = explained(
+export const TooManyApiKeysError = explained(409)(
   ApiKey.TooManyApiKeys,
-  409,
   "Too many API keys",
   "The caller has created as many API keys as it may have at the same time."
 )
 
-export const NotFoundError = failure(Request.NotFound, 404, "Not Found", "The path does not exist.")
+export const NotFoundError = failure(404)(Request.NotFound, "Not Found", "The path does not exist.")
 
-export const AuditCheckpointNotFoundError = failure(
+export const AuditCheckpointNotFoundError = failure(404)(
   AuditCheckpointNotFound,
-  404,
   "Audit checkpoint not found",
   "There is no checkpoint at this position."
 )
-export const ApiKeyNotFoundError = failure(ApiKey.ApiKeyNotFound, 404, "API key not found", "No API key has this id.")
-export const DeliveryNotFoundError = failure(
+export const ApiKeyNotFoundError = failure(404)(ApiKey.ApiKeyNotFound, "API key not found", "No API key has this id.")
+export const DeliveryNotFoundError = failure(404)(
   Delivery.DeliveryNotFound,
-  404,
   "Delivery not found",
   "The notification has no delivery with this id."
 )
-export const NetworkNotFoundError = failure(
+export const NetworkNotFoundError = failure(404)(
   Network.NetworkNotFound,
-  404,
   "Network not found",
   "No network has this id."
 )
-export const NotificationNotFoundError = failure(
+export const NotificationNotFoundError = failure(404)(
   Notification.NotificationNotFound,
-  404,
   "Notification not found",
   "No notification has this id."
 )
-export const RelayerNotFoundError = failure(
+export const RelayerNotFoundError = failure(404)(
   Relayer.RelayerNotFound,
-  404,
   "Relayer not found",
   "No relayer has this id, or the API key is limited to others."
 )
-export const SignerNotFoundError = failure(Signer.SignerNotFound, 404, "Signer not found", "No signer has this id.")
+export const SignerNotFoundError = failure(404)(Signer.SignerNotFound, "Signer not found", "No signer has this id.")
 
-export const ApiKeyIdTakenError = failure(
+export const ApiKeyIdTakenError = failure(409)(
   ApiKey.ApiKeyIdTaken,
-  409,
   "API key with this ID already exists",
   "An API key has or had this id."
 )
-export const NetworkIdTakenError = failure(
+export const NetworkIdTakenError = failure(409)(
   Network.NetworkIdTaken,
-  409,
   "Network with this ID already exists",
   "A network of this type already has this name."
 )
-export const NotificationIdTakenError = failure(
+export const NotificationIdTakenError = failure(409)(
   Notification.NotificationIdTaken,
-  409,
   "Notification with this ID already exists",
   "A notification already has this id."
 )
-export const RelayerIdTakenError = failure(
+export const RelayerIdTakenError = failure(409)(
   Relayer.RelayerIdTaken,
-  409,
   "Relayer with this ID already exists",
   "A relayer already has this id."
 )
-export const SignerIdTakenError = failure(
+export const SignerIdTakenError = failure(409)(
   Signer.SignerIdTaken,
-  409,
   "Signer with this ID already exists",
   "A signer already has this id."
 )
 
-export const SignerKeyTakenError = failure(
+export const SignerKeyTakenError = failure(409)(
   Signer.SignerKeyTaken,
-  409,
   "Another signer already has this key",
   "Another signer has the same `public_key`: two signers of one key would be two accounts with the same nonces."
 )
 
-export const NetworkInUseError = explained(
+export const NetworkInUseError = explained(409)(
   Network.NetworkInUse,
-  409,
   "Network is in use",
   "Relayers or other networks use it; `error` names those that the API key may read."
 )
-export const NotificationInUseError = explained(
+export const NotificationInUseError = explained(409)(
   Notification.NotificationInUse,
-  409,
   "Notification is in use",
   "Relayers use it; `error` names those that the API key may read."
 )
-export const RelayerInUseError = explained(
+export const RelayerInUseError = explained(409)(
   Relayer.RelayerInUse,
-  409,
   "Relayer is in use",
   "It has open transactions; `error` says how many."
 )
-export const SignerInUseError = explained(
+export const SignerInUseError = explained(409)(
   Signer.SignerInUse,
-  409,
   "Signer is in use",
   "Relayers use it; `error` names those that the API key may read."
 )
@@ -238,30 +209,26 @@ export const IdempotencyKeyBusyError = headed(
   }
 )
 
-export const IdempotencyKeyReusedError = failure(
+export const IdempotencyKeyReusedError = failure(422)(
   IdempotencyKeyReused,
-  422,
   "Idempotency key reused with a different request",
   "The `Idempotency-Key` was used for another request."
 )
 
-export const RotationRunningError = failure(
+export const RotationRunningError = failure(409)(
   MasterKey.RotationRunning,
-  409,
   "Rotation of the master key is running",
   "Another rotation of the master key is running."
 )
 
-export const PreconditionFailedError = failure(
+export const PreconditionFailedError = failure(412)(
   PreconditionFailed,
-  412,
   "Precondition Failed",
   "The current version of the resource does not match `If-Match`."
 )
 
-export const PayloadTooLargeError = failure(
+export const PayloadTooLargeError = failure(413)(
   Request.PayloadTooLarge,
-  413,
   "Payload Too Large",
   "The body is larger than the limit."
 )
@@ -291,42 +258,25 @@ export const UnsupportedMediaTypeError = Request.UnsupportedMediaType.pipe(
   description: "The content type or the encoding of the body is not supported; `error` names what is expected."
 })
 
-export const InternalServerErrorError = Schema.Struct({
-  ...Failure.fields("Internal Server Error"),
-  error: Schema.optionalKey(Failure.explanation)
-})
-  .annotate({ identifier: "InternalServerError" })
-  .pipe(
-    Schema.decodeTo(
-      Schema.toType(Request.InternalServerError),
-      SchemaTransformation.transform({
-        decode: ({ error }) => new Request.InternalServerError(error === undefined ? {} : { error }),
-        encode: ({ error }) => ({ ...values("Internal Server Error"), ...(error === undefined ? {} : { error }) })
-      })
-    )
-  )
-  .annotate({
-    description:
-      "The service has a fault, which is logged with the `x-request-id` of this response; or a row of the database was changed outside of the service, and `error` names its resource."
-  })
-  .pipe(HttpApiSchema.status(500))
+export const InternalServerErrorError = explainedAtTimes(500)(
+  Request.InternalServerError,
+  "Internal Server Error",
+  "The service has a fault, which is logged with the `x-request-id` of this response; or a row of the database was changed outside of the service, and `error` names its resource."
+)
 
 // The next three are sent before there is a request that an endpoint could answer.
-export const RequestTimeoutError = failure(
+export const RequestTimeoutError = failure(408)(
   Request.RequestTimeout,
-  408,
   "Request Timeout",
   "The request did not arrive in time."
 )
-export const ExpectationFailedError = failure(
+export const ExpectationFailedError = failure(417)(
   Request.ExpectationFailed,
-  417,
   "Expectation Failed",
   "The service does not support the value of `Expect`."
 )
-export const RequestHeaderFieldsTooLargeError = failure(
+export const RequestHeaderFieldsTooLargeError = failure(431)(
   Request.RequestHeaderFieldsTooLarge,
-  431,
   "Request Header Fields Too Large",
   "The headers are larger than the limit."
 )
@@ -334,83 +284,69 @@ export const RequestHeaderFieldsTooLargeError = failure(
 /** Failures that every endpoint can have. */
 export const any = [InternalServerErrorError, ServiceUnavailableError] as const
 
-/** A request that waits for something outside of the database is refused if its caller has too many of them. */
-export const ofOutboundWork = [TooManyRequestsError] as const
-
 // The rows of the table of errors that are about transactions and the accounts that send them.
 
-export const TransactionNotFoundError = failure(
+export const TransactionNotFoundError = failure(404)(
   TransactionNotFound,
-  404,
   "Transaction not found",
   "The relayer has no transaction with this id."
 )
 
-export const RelayerPausedError = sentence(
+export const RelayerPausedError = sentence(403)(
   RelayerPaused,
-  403,
   "Relayer paused",
   "The operator has paused the relayer: nothing new is sent or signed."
 )
-export const RelayerIsChannelError = failure(
+export const RelayerIsChannelError = failure(409)(
   Relayer.RelayerIsChannel,
-  409,
   "Relayer has the address of a channel",
   "The account of the signer is a channel of a stellar relayer."
 )
-export const TransactionLimitExceededError = explained(
+export const TransactionLimitExceededError = explained(403)(
   TransactionLimits.TransactionLimitExceeded,
-  403,
   "Transaction limit exceeded",
   "The request is beyond the `transaction_limits` of the API key, or the key has none for the network type of the relayer; `error` names the limit or the missing member, such as `transaction_limits.stellar`."
 )
-export const TransactionConflictError = explained(
+export const TransactionConflictError = explained(409)(
   TransactionConflict,
-  409,
   "Transaction conflict",
   "The state of the transaction, or another transaction with the same `external_id`, does not allow the request; `error` says why."
 )
 
-export const RehearsalTooLargeError = explained(
+export const RehearsalTooLargeError = explained(413)(
   Relayer.RehearsalTooLarge,
-  413,
   "Rehearsal too large",
   "The days have more transactions than a rehearsal reads; `error` names the largest number of days that fits."
 )
 
-export const NotImplementedError = explained(
+export const NotImplementedError = explained(501)(
   Request.NotImplemented,
-  501,
   "Not Implemented",
   "The network type of the relayer does not support it."
 )
 
 // The rows of the error table for configurations.
 
-export const PlanRefusedError = explained(
+export const PlanRefusedError = explained(422)(
   PlanRefused,
-  422,
   "Plan refused",
   "The service cannot become what the document says; `error` has one line for each reason, with the path."
 )
 
-export const PlanOutdatedError = explained(
+export const PlanOutdatedError = explained(412)(
   PlanOutdated,
-  412,
   "Plan outdated",
   "The digest is not that of the document and the service. `error` says what has changed since the plan; nothing was written."
 )
 
-export const ApplyRunningError = explained(
+export const ApplyRunningError = explained(409)(
   ApplyRunning,
-  409,
   "Apply is running",
   "Another apply of the configuration has run for ten seconds; `error` says since when."
 )
 
-export const ConfigurationNotFoundError = failure(
+export const ConfigurationNotFoundError = failure(404)(
   ConfigurationNotFound,
-  404,
   "Configuration not found",
   "No configuration of this name was applied."
 )

@@ -42,82 +42,106 @@ interface Named {
 /** Name of the schema in the OpenAPI document, such as `RelayerNotFoundError`. */
 const identifierOf = ({ identifier }: Named) => `${identifier.replace(/Error$/, "")}Error`
 
-interface Fieldless<E> {
-  new (props: {}): E
+type Class = Schema.Top & Named
+
+interface Of<E, Fields> {
+  new (fields: Fields): E
 }
 
-/** A failure without further data. `description` says what it means to the caller. */
-export const failure = <E extends Schema.Top & Named & Fieldless<E["Type"]>, const Message extends string>(
+/** `description` says what it means to the caller. */
+const bodied = <E extends Class, Fields extends Schema.Struct.Fields>(
   error: E,
   status: number,
-  message: Message,
-  description: string
+  description: string,
+  fields: Fields,
+  transformation: {
+    readonly decode: (body: Schema.Struct<Fields>["Type"]) => E["Type"]
+    readonly encode: (error: E["Type"]) => Schema.Struct<Fields>["Type"]
+  }
 ) =>
-  Schema.Struct(fields(message))
+  Schema.Struct(fields)
     .annotate({ identifier: identifierOf(error) })
-    .pipe(
-      Schema.decodeTo(
-        Schema.toType(error),
-        SchemaTransformation.transform({
-          decode: (): E["Type"] => new error({}),
-          encode: () => values(message)
-        })
-      )
-    )
+    .pipe(Schema.decodeTo(Schema.toType(error), SchemaTransformation.transform(transformation)))
     .annotate({ description })
     .pipe(HttpApiSchema.status(status))
 
-interface Explained<E> {
-  new (props: { readonly error: string }): E
-}
+/** A failure without further data. */
+export const failure =
+  (status: number) =>
+  <E extends Class & Of<E["Type"], {}>, const Message extends string>(
+    error: E,
+    message: Message,
+    description: string
+  ) =>
+    bodied(error, status, description, fields(message), {
+      decode: () => new error({}),
+      encode: () => values(message)
+    })
 
 /** A failure whose `error` text says more. */
-export const explained = <
-  E extends Schema.Top & Named & Explained<E["Type"]> & { readonly Type: { readonly error: string } },
-  const Message extends string
->(
-  error: E,
-  status: number,
-  message: Message,
-  description: string
-) =>
-  Schema.Struct({ ...fields(message), error: explanation })
-    .annotate({ identifier: identifierOf(error) })
-    .pipe(
-      Schema.decodeTo(
-        Schema.toType(error),
-        SchemaTransformation.transform({
-          decode: (failed): E["Type"] => new error({ error: failed.error }),
-          encode: (failed: E["Type"]) => ({ ...values(message), error: failed.error })
-        })
-      )
+export const explained =
+  (status: number) =>
+  <
+    E extends Class & Of<E["Type"], { readonly error: string }> & { readonly Type: { readonly error: string } },
+    const Message extends string
+  >(
+    error: E,
+    message: Message,
+    description: string
+  ) =>
+    bodied(
+      error,
+      status,
+      description,
+      { ...fields(message), error: explanation },
+      {
+        decode: (body) => new error({ error: body.error }),
+        encode: (failed) => ({ ...values(message), error: failed.error })
+      }
     )
-    .annotate({ description })
-    .pipe(HttpApiSchema.status(status))
+
+const known = (error: string | undefined) => (error === undefined ? {} : { error })
+
+/** A failure that has an `error` text if the service knows more. */
+export const explainedAtTimes =
+  (status: number) =>
+  <
+    E extends Class & Of<E["Type"], { readonly error?: string }> & { readonly Type: { readonly error?: string } },
+    const Message extends string
+  >(
+    error: E,
+    message: Message,
+    description: string
+  ) =>
+    bodied(
+      error,
+      status,
+      description,
+      { ...fields(message), error: Schema.optionalKey(explanation) },
+      {
+        decode: (body) => new error(known(body.error)),
+        encode: (failed) => ({ ...values(message), ...known(failed.error) })
+      }
+    )
 
 /** A failure whose `error` text is always the message of the error. */
-export const sentence = <
-  E extends Schema.Top & Named & Fieldless<E["Type"]> & { readonly Type: { readonly message: string } },
-  const Message extends string
->(
-  error: E,
-  status: number,
-  message: Message,
-  description: string
-) =>
-  Schema.Struct({ ...fields(message), error: explanation })
-    .annotate({ identifier: identifierOf(error) })
-    .pipe(
-      Schema.decodeTo(
-        Schema.toType(error),
-        SchemaTransformation.transform({
-          decode: (): E["Type"] => new error({}),
-          encode: (failed: E["Type"]) => ({ ...values(message), error: failed.message })
-        })
-      )
+export const sentence =
+  (status: number) =>
+  <E extends Class & Of<E["Type"], {}> & { readonly Type: { readonly message: string } }, const Message extends string>(
+    error: E,
+    message: Message,
+    description: string
+  ) =>
+    bodied(
+      error,
+      status,
+      description,
+      { ...fields(message), error: explanation },
+      {
+        decode: () => new error({}),
+        encode: (failed) => ({ ...values(message), error: failed.message })
+      }
     )
-    .annotate({ description })
-    .pipe(HttpApiSchema.status(status))
 
 /** A failure whose response has headers. */
 export const headed = <E extends Schema.Top & Named, const Message extends string, Fields extends Schema.Struct.Fields>(

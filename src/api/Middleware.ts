@@ -26,10 +26,10 @@ export class MetricsAccess extends HttpApiMiddleware.Service<MetricsAccess>()(
   { error: [Errors.UnauthorizedError, Errors.TooManyRequestsError] }
 ) {}
 
-/** Turns everything that does not decode into `BadRequest`. */
+/** Turns everything that does not decode into `BadRequest`. Has the errors that every endpoint can have, too, so that none lists them. */
 export class DecodeErrors extends HttpApiMiddleware.Service<DecodeErrors>()(
   "effect-relayer/api/Middleware/DecodeErrors",
-  { error: Errors.BadRequestError }
+  { error: [...Errors.any, Errors.BadRequestError] }
 ) {}
 
 /**

@@ -1,7 +1,8 @@
 // The endpoints of health, readiness and metrics.
 import { Schema, SchemaTransformation } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { field } from "../domain/request/Field.ts"
+import * as Endpoint from "./Endpoint.ts"
 import { NotFoundError } from "./Errors.ts"
 import { MetricsAccess } from "./Middleware.ts"
 
@@ -105,26 +106,24 @@ const NotReadyError = Readiness.pipe(
 
 export class SystemApi extends HttpApiGroup.make("system")
   .add(
-    HttpApiEndpoint.get("health", "/v1/health", { success: Health }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Health",
-        description:
-          "Answers 200 with the text OK as long as the process runs. Depends on nothing else. The header `x-effect-relayer: v1` identifies the service."
-      })
-    ),
-    HttpApiEndpoint.get("healthAlias", "/api/v1/health", { success: Health }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Health (alias)",
-        description: "The same as `/v1/health`, at the path that other clients call."
-      })
-    ),
-    HttpApiEndpoint.get("ready", "/api/v1/ready", { success: Readiness, error: NotReadyError }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Readiness",
-        description:
-          "200 while the database answers, its schema is current and the process is not draining; 503 otherwise. If another component is unhealthy, such as a background job that does not do its work, the status is `degraded` and the response stays 200: the instance still answers requests, and other instances share the work."
-      })
-    )
+    Endpoint.get("health", "/v1/health", {
+      summary: "Health",
+      description:
+        "Answers 200 with the text OK as long as the process runs. Depends on nothing else. The header `x-effect-relayer: v1` identifies the service.",
+      success: Health
+    }),
+    Endpoint.get("healthAlias", "/api/v1/health", {
+      summary: "Health (alias)",
+      description: "The same as `/v1/health`, at the path that other clients call.",
+      success: Health
+    }),
+    Endpoint.get("ready", "/api/v1/ready", {
+      summary: "Readiness",
+      description:
+        "200 while the database answers, its schema is current and the process is not draining; 503 otherwise. If another component is unhealthy, such as a background job that does not do its work, the status is `degraded` and the response stays 200: the instance still answers requests, and other instances share the work.",
+      success: Readiness,
+      error: NotReadyError
+    })
   )
   .annotateMerge(OpenApi.annotations({ title: "System", description: "Health and readiness of an instance." })) {}
 
@@ -147,23 +146,24 @@ const Names = Schema.Array(Schema.String).annotate({
 
 export class MetricsApi extends HttpApiGroup.make("metrics")
   .add(
-    HttpApiEndpoint.get("names", "/metrics", { success: [Names, Exposition] }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Names of the metrics",
-        description:
-          "Answers a JSON array of names. If `Accept` prefers `text/plain` or OpenMetrics, it answers the values of all metrics."
-      })
-    ),
-    HttpApiEndpoint.get("one", "/metrics/:metric_name", {
+    Endpoint.get("names", "/metrics", {
+      summary: "Names of the metrics",
+      description:
+        "Answers a JSON array of names. If `Accept` prefers `text/plain` or OpenMetrics, it answers the values of all metrics.",
+      success: [Names, Exposition]
+    }),
+    Endpoint.get("one", "/metrics/:metric_name", {
+      summary: "Values of one metric",
+      description: "In the Prometheus text format.",
       params: Schema.Struct({ metric_name: field(Schema.String, "Name of the metric.", "requests_total") }),
       success: Exposition,
       error: NotFoundError
-    }).annotateMerge(
-      OpenApi.annotations({ summary: "Values of one metric", description: "In the Prometheus text format." })
-    ),
-    HttpApiEndpoint.get("scrape", "/debug/metrics/scrape", { success: Exposition }).annotateMerge(
-      OpenApi.annotations({ summary: "Values of all metrics", description: "In the Prometheus text format." })
-    )
+    }),
+    Endpoint.get("scrape", "/debug/metrics/scrape", {
+      summary: "Values of all metrics",
+      description: "In the Prometheus text format.",
+      success: Exposition
+    })
   )
   .middleware(MetricsAccess)
   .annotateMerge(

@@ -1,6 +1,5 @@
 // The endpoints of transactions: send, list, read, replace, cancel, simulate, explain, and those whose users pay the fees in a token.
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
 import {
   AllTransactionsQuery,
@@ -40,11 +39,11 @@ import {
   StellarQuote
 } from "../networks/stellar/rules/StellarRequests.ts"
 import { StellarSimulation, StellarTransactionResponse } from "../networks/stellar/rules/StellarResponses.ts"
-import { linked, RequiredScope } from "./Endpoint.ts"
+import * as Endpoint from "./Endpoint.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
+import { Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
 
 /** By network type, which `network_type` names. */
 const TransactionResponse = Schema.Union([
@@ -88,9 +87,9 @@ const ofRelayer = Schema.Struct({ relayer_id: RelayerId })
 const ofTransaction = Schema.Struct({ relayer_id: RelayerId, transaction_id: TransactionId })
 const ofNonce = Schema.Struct({ relayer_id: RelayerId, nonce: SequenceParam })
 
-const notFound = [Errors.RelayerNotFoundError, Errors.TransactionNotFoundError, ...Errors.any] as const
+const notFound = [Errors.RelayerNotFoundError, Errors.TransactionNotFoundError] as const
 
-const unsent = [Errors.RelayerNotFoundError, Errors.NotImplementedError, ...Errors.any] as const
+const unsent = [Errors.RelayerNotFoundError, Errors.NotImplementedError] as const
 
 const sent = [
   Errors.RelayerPausedError,
@@ -99,215 +98,153 @@ const sent = [
   ...unsent
 ] as const
 
-export class TransactionsApi extends HttpApiGroup.make("transactions")
-  .add(
-    HttpApiEndpoint.post("send", "/:relayer_id/transactions", {
-      params: ofRelayer,
-      payload: Json.body(SendTransaction),
-      success: Envelope.of(TransactionResponse),
-      error: sent
-    })
-      .middleware(Idempotency)
-      .middleware(RequestBody)
-      .annotate(RequiredScope, "transactions:write")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Send a transaction",
-          description:
-            "The transaction is stored before the response, and is then executed at most once. It gets a nonce and is signed in the background: poll it, or subscribe to its events. If `external_id`, or prebuilt bytes, were accepted before with the same body, the response is that transaction, also if the body could no longer be accepted; with another body it is 409, and `error` names the transaction. `Location` is the URL of the transaction."
-        })
-      ),
-    HttpApiEndpoint.get("list", "/:relayer_id/transactions", {
-      params: ofRelayer,
-      query: TransactionQuery,
-      success: Envelope.pageOrListOf(TransactionResponse),
-      error: [Errors.RelayerNotFoundError, ...Errors.any]
-    })
-      .annotate(RequiredScope, "transactions:read")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "List a relayer's transactions",
-          description:
-            "Newest first. `total_items` is at most 10,000, and pages beyond that are empty. The `Link` header leads to the next page by `cursor`, which reaches all transactions; with `cursor` there is no `pagination`.",
-          transform: linked
-        })
-      ),
-    HttpApiEndpoint.post("simulate", "/:relayer_id/transactions/simulate", {
-      params: ofRelayer,
-      payload: Json.body(SendTransaction),
-      success: Envelope.of(ShownSimulation),
-      error: [Errors.BadGatewayError, ...Errors.ofOutboundWork, ...unsent]
-    })
-      .middleware(RequestBody)
-      .middleware(OutboundLimit)
-      .annotate(RequiredScope, "transactions:read")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Simulate a transaction",
-          description:
-            "Returns the gas or the compute units, the prices per speed, the highest cost, and what policies say. Nothing is stored or sent."
-        })
-      ),
-    HttpApiEndpoint.post("sendBatch", "/:relayer_id/transactions/batch", {
-      params: ofRelayer,
-      payload: Json.body(SendBatch),
-      success: Envelope.of(
-        Schema.Array(TransactionResponse).annotate({
-          identifier: "TransactionBatch",
-          description: "The accepted transactions, in the order of the request."
-        })
-      ),
-      error: sent
-    })
-      .middleware(Idempotency)
-      .middleware(RequestBody)
-      .annotate(RequiredScope, "transactions:write")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Send up to 100 transactions",
-          description:
-            "All or none are accepted. They get their nonces in the order of the request. Those that were accepted before are in the response as `POST …/transactions` answers them; if the others are refused, `error` names them."
-        })
-      ),
-    HttpApiEndpoint.delete("cancelPending", "/:relayer_id/transactions/pending", {
-      params: ofRelayer,
-      success: Envelope.of(CanceledTransactions),
-      error: [Errors.RelayerNotFoundError, ...Errors.any]
-    })
-      .annotate(RequiredScope, "transactions:write")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Cancel all open transactions of a relayer",
-          description:
-            "Cancels each of them as `DELETE …/transactions/{transaction_id}` does. Transactions that are mined are left out. For a key with `transaction_limits`, those that other keys have sent are among `failed_to_queue_transaction_ids`."
-        })
-      ),
-    HttpApiEndpoint.get("byNonce", "/:relayer_id/transactions/by-nonce/:nonce", {
-      params: ofNonce,
-      success: Envelope.of(TransactionResponse),
-      error: [Errors.NotImplementedError, ...notFound]
-    })
-      .annotate(RequiredScope, "transactions:read")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Get the transaction of a nonce",
-          description:
-            "The transaction of this relayer that has the nonce, or the sequence on networks that call it so."
-        })
-      ),
-    HttpApiEndpoint.get("get", "/:relayer_id/transactions/:transaction_id", {
-      params: ofTransaction,
-      success: Envelope.of(TransactionResponse),
-      error: notFound
-    })
-      .annotate(RequiredScope, "transactions:read")
-      .annotateMerge(
-        OpenApi.annotations({ summary: "Get a transaction", description: "With all its attempts and its receipt." })
-      ),
-    HttpApiEndpoint.put("replace", "/:relayer_id/transactions/:transaction_id", {
-      params: ofTransaction,
-      payload: Json.body(ReplaceTransaction),
-      success: Envelope.of(TransactionResponse),
-      error: [Errors.TransactionNotFoundError, ...sent]
-    })
-      .middleware(RequestBody)
-      .annotate(RequiredScope, "transactions:write")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Replace a transaction",
-          description:
-            "Sends another request at the same nonce. Fees in the request must be more than 10 % above those that were sent. Until the replacement is mined, the former version may still be executed instead of it. `external_id`, `nonce`, `priority` and `not_before` cannot be changed."
-        })
-      ),
-    HttpApiEndpoint.delete("cancel", "/:relayer_id/transactions/:transaction_id", {
-      params: ofTransaction,
-      success: Envelope.of(TransactionResponse),
-      error: [Errors.TransactionConflictError, Errors.TransactionLimitExceededError, ...notFound]
-    })
-      .annotate(RequiredScope, "transactions:write")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Cancel a transaction",
-          description:
-            "Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may still be executed. A key with `transaction_limits` cancels only what it, or a key that it created, has sent."
-        })
-      ),
-    HttpApiEndpoint.get("explain", "/:relayer_id/transactions/:transaction_id/explain", {
-      params: ofTransaction,
-      success: Envelope.of(TransactionExplanation),
-      error: notFound
-    })
-      .annotate(RequiredScope, "transactions:read")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Explain a transaction's state",
-          description: "Says what it waits for and since when, what happens next and when, as text and as a code."
-        })
-      )
-  )
-  .middleware(DecodeErrors)
-  .middleware(Authorization)
-  .prefix("/api/v1/relayers")
-  .annotateMerge(OpenApi.annotations({ title: "Transactions", description: "Transactions that relayers send." })) {}
+export class TransactionsApi extends Endpoint.group(
+  "transactions",
+  "/api/v1/relayers",
+  { title: "Transactions", description: "Transactions that relayers send." },
+  Endpoint.post("send", "/:relayer_id/transactions", {
+    scope: "transactions:write",
+    summary: "Send a transaction",
+    description:
+      "The transaction is stored before the response, and is then executed at most once. It gets a nonce and is signed in the background: poll it, or subscribe to its events. If `external_id`, or prebuilt bytes, were accepted before with the same body, the response is that transaction, also if the body could no longer be accepted; with another body it is 409, and `error` names the transaction. `Location` is the URL of the transaction.",
+    through: [Idempotency, RequestBody],
+    params: ofRelayer,
+    payload: Json.body(SendTransaction),
+    success: Envelope.of(TransactionResponse),
+    error: sent
+  }),
+  Endpoint.get("list", "/:relayer_id/transactions", {
+    scope: "transactions:read",
+    summary: "List a relayer's transactions",
+    description:
+      "Newest first. `total_items` is at most 10,000, and pages beyond that are empty. The `Link` header leads to the next page by `cursor`, which reaches all transactions; with `cursor` there is no `pagination`.",
+    params: ofRelayer,
+    query: TransactionQuery,
+    success: Envelope.pageOrListOf(TransactionResponse),
+    error: Errors.RelayerNotFoundError,
+    transform: Endpoint.linked
+  }),
+  Endpoint.post("simulate", "/:relayer_id/transactions/simulate", {
+    scope: "transactions:read",
+    summary: "Simulate a transaction",
+    description:
+      "Returns the gas or the compute units, the prices per speed, the highest cost, and what policies say. Nothing is stored or sent.",
+    through: [RequestBody, OutboundLimit],
+    params: ofRelayer,
+    payload: Json.body(SendTransaction),
+    success: Envelope.of(ShownSimulation),
+    error: [Errors.BadGatewayError, ...unsent]
+  }),
+  Endpoint.post("sendBatch", "/:relayer_id/transactions/batch", {
+    scope: "transactions:write",
+    summary: "Send up to 100 transactions",
+    description:
+      "All or none are accepted. They get their nonces in the order of the request. Those that were accepted before are in the response as `POST …/transactions` answers them; if the others are refused, `error` names them.",
+    through: [Idempotency, RequestBody],
+    params: ofRelayer,
+    payload: Json.body(SendBatch),
+    success: Envelope.of(
+      Schema.Array(TransactionResponse).annotate({
+        identifier: "TransactionBatch",
+        description: "The accepted transactions, in the order of the request."
+      })
+    ),
+    error: sent
+  }),
+  Endpoint.remove("cancelPending", "/:relayer_id/transactions/pending", {
+    scope: "transactions:write",
+    summary: "Cancel all open transactions of a relayer",
+    description:
+      "Cancels each of them as `DELETE …/transactions/{transaction_id}` does. Transactions that are mined are left out. For a key with `transaction_limits`, those that other keys have sent are among `failed_to_queue_transaction_ids`.",
+    params: ofRelayer,
+    success: Envelope.of(CanceledTransactions),
+    error: Errors.RelayerNotFoundError
+  }),
+  Endpoint.get("byNonce", "/:relayer_id/transactions/by-nonce/:nonce", {
+    scope: "transactions:read",
+    summary: "Get the transaction of a nonce",
+    description: "The transaction of this relayer that has the nonce, or the sequence on networks that call it so.",
+    params: ofNonce,
+    success: Envelope.of(TransactionResponse),
+    error: [Errors.NotImplementedError, ...notFound]
+  }),
+  Endpoint.get("get", "/:relayer_id/transactions/:transaction_id", {
+    scope: "transactions:read",
+    summary: "Get a transaction",
+    description: "With all its attempts and its receipt.",
+    params: ofTransaction,
+    success: Envelope.of(TransactionResponse),
+    error: notFound
+  }),
+  Endpoint.put("replace", "/:relayer_id/transactions/:transaction_id", {
+    scope: "transactions:write",
+    summary: "Replace a transaction",
+    description:
+      "Sends another request at the same nonce. Fees in the request must be more than 10 % above those that were sent. Until the replacement is mined, the former version may still be executed instead of it. `external_id`, `nonce`, `priority` and `not_before` cannot be changed.",
+    through: [RequestBody],
+    params: ofTransaction,
+    payload: Json.body(ReplaceTransaction),
+    success: Envelope.of(TransactionResponse),
+    error: [Errors.TransactionNotFoundError, ...sent]
+  }),
+  Endpoint.remove("cancel", "/:relayer_id/transactions/:transaction_id", {
+    scope: "transactions:write",
+    summary: "Cancel a transaction",
+    description:
+      "Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may still be executed. A key with `transaction_limits` cancels only what it, or a key that it created, has sent.",
+    params: ofTransaction,
+    success: Envelope.of(TransactionResponse),
+    error: [Errors.TransactionConflictError, Errors.TransactionLimitExceededError, ...notFound]
+  }),
+  Endpoint.get("explain", "/:relayer_id/transactions/:transaction_id/explain", {
+    scope: "transactions:read",
+    summary: "Explain a transaction's state",
+    description: "Says what it waits for and since when, what happens next and when, as text and as a code.",
+    params: ofTransaction,
+    success: Envelope.of(TransactionExplanation),
+    error: notFound
+  })
+) {}
 
 // The list of the transactions of all relayers.
 
-export class AllTransactionsApi extends HttpApiGroup.make("allTransactions")
-  .add(
-    HttpApiEndpoint.get("list", "/", {
-      query: AllTransactionsQuery,
-      success: Envelope.listOf(TransactionResponse),
-      error: Errors.any
-    })
-      .annotate(RequiredScope, "transactions:read")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "List transactions of all relayers",
-          description:
-            "Newest first, and only of relayers that the API key can use. The `Link` header leads to the next page by `cursor`.",
-          transform: linked
-        })
-      )
-  )
-  .middleware(DecodeErrors)
-  .middleware(Authorization)
-  .prefix("/api/v1/transactions")
-  .annotateMerge(
-    OpenApi.annotations({ title: "Transactions of all relayers", description: "Transactions across relayers." })
-  ) {}
+export class AllTransactionsApi extends Endpoint.group(
+  "allTransactions",
+  "/api/v1/transactions",
+  { title: "Transactions of all relayers", description: "Transactions across relayers." },
+  Endpoint.get("list", "/", {
+    scope: "transactions:read",
+    summary: "List transactions of all relayers",
+    description:
+      "Newest first, and only of relayers that the API key can use. The `Link` header leads to the next page by `cursor`.",
+    query: AllTransactionsQuery,
+    success: Envelope.listOf(TransactionResponse),
+    transform: Endpoint.linked
+  })
+) {}
 
 // The endpoint that shows the base fees of the blocks that could have contained a transaction.
 
-export class FeesApi extends HttpApiGroup.make("fees")
-  .add(
-    HttpApiEndpoint.get("ofTransaction", "/:relayer_id/transactions/:transaction_id/fees", {
-      params: Schema.Struct({ relayer_id: RelayerId, transaction_id: TransactionId }),
-      success: Envelope.of(TransactionFees),
-      error: [
-        Errors.RelayerNotFoundError,
-        Errors.TransactionNotFoundError,
-        Errors.NotImplementedError,
-        Errors.BadGatewayError,
-        ...Errors.ofOutboundWork,
-        ...Errors.any
-      ]
-    })
-      .middleware(OutboundLimit)
-      .annotate(RequiredScope, "transactions:read")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Get the base fees of a transaction's blocks",
-          description:
-            "Asks a provider of the relayer for the base fees of the blocks from the acceptance of the transaction until it was mined, or until now: beside the fees of its attempts they show why it waited. What it answers for a final transaction is remembered for an hour. Relayers on evm only."
-        })
-      )
-  )
-  .middleware(DecodeErrors)
-  .middleware(Authorization)
-  .prefix("/api/v1/relayers")
-  .annotateMerge(
-    OpenApi.annotations({ title: "Fees", description: "Base fees of the blocks that could have had a transaction." })
-  ) {}
+export class FeesApi extends Endpoint.group(
+  "fees",
+  "/api/v1/relayers",
+  { title: "Fees", description: "Base fees of the blocks that could have had a transaction." },
+  Endpoint.get("ofTransaction", "/:relayer_id/transactions/:transaction_id/fees", {
+    scope: "transactions:read",
+    summary: "Get the base fees of a transaction's blocks",
+    description:
+      "Asks a provider of the relayer for the base fees of the blocks from the acceptance of the transaction until it was mined, or until now: beside the fees of its attempts they show why it waited. What it answers for a final transaction is remembered for an hour. Relayers on evm only.",
+    through: [OutboundLimit],
+    params: Schema.Struct({ relayer_id: RelayerId, transaction_id: TransactionId }),
+    success: Envelope.of(TransactionFees),
+    error: [
+      Errors.RelayerNotFoundError,
+      Errors.TransactionNotFoundError,
+      Errors.NotImplementedError,
+      Errors.BadGatewayError
+    ]
+  })
+) {}
 
 // The endpoints of transactions whose users pay the fees in a token.
 
@@ -335,52 +272,32 @@ const Built = Schema.Union([BuiltSolanaTransaction, BuiltStellarTransaction]).an
 
 const params = Schema.Struct({ relayer_id: RelayerId })
 
-const error = [
-  Errors.RelayerNotFoundError,
-  Errors.NotImplementedError,
-  Errors.BadGatewayError,
-  ...Errors.ofOutboundWork,
-  ...Errors.any
-] as const
+const error = [Errors.RelayerNotFoundError, Errors.NotImplementedError, Errors.BadGatewayError] as const
 
-export class SponsoredApi extends HttpApiGroup.make("sponsored")
-  .add(
-    HttpApiEndpoint.post("quote", "/:relayer_id/transactions/sponsored/quote", {
-      params,
-      payload: Json.body(Quoting),
-      success: Envelope.of(Quote),
-      error
-    })
-      .middleware(RequestBody)
-      .middleware(OutboundLimit)
-      .annotate(RequiredScope, "transactions:read")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Quote the fee of a user's transaction in a token",
-          description:
-            "The highest fee of the transaction with the relayer's margin, at the price of now. Nothing is stored. 502 with `price_unavailable` if there is no price."
-        })
-      ),
-    HttpApiEndpoint.post("build", "/:relayer_id/transactions/sponsored/build", {
-      params,
-      payload: Json.body(Building),
-      success: Envelope.of(Built),
-      error: [Errors.RelayerPausedError, Errors.TransactionLimitExceededError, ...error]
-    })
-      .middleware(RequestBody)
-      .middleware(OutboundLimit)
-      .annotate(RequiredScope, "transactions:read")
-      .annotateMerge(
-        OpenApi.annotations({
-          summary: "Build a user's transaction with a payment to the relayer",
-          description:
-            "The user signs it, and sends it with `POST …/transactions`. Nothing is stored, and nothing of it is trusted later: the payment is verified before the relayer signs."
-        })
-      )
-  )
-  .middleware(DecodeErrors)
-  .middleware(Authorization)
-  .prefix("/api/v1/relayers")
-  .annotateMerge(
-    OpenApi.annotations({ title: "Sponsored transactions", description: "Users pay the relayer in a token." })
-  ) {}
+export class SponsoredApi extends Endpoint.group(
+  "sponsored",
+  "/api/v1/relayers",
+  { title: "Sponsored transactions", description: "Users pay the relayer in a token." },
+  Endpoint.post("quote", "/:relayer_id/transactions/sponsored/quote", {
+    scope: "transactions:read",
+    summary: "Quote the fee of a user's transaction in a token",
+    description:
+      "The highest fee of the transaction with the relayer's margin, at the price of now. Nothing is stored. 502 with `price_unavailable` if there is no price.",
+    through: [RequestBody, OutboundLimit],
+    params,
+    payload: Json.body(Quoting),
+    success: Envelope.of(Quote),
+    error
+  }),
+  Endpoint.post("build", "/:relayer_id/transactions/sponsored/build", {
+    scope: "transactions:read",
+    summary: "Build a user's transaction with a payment to the relayer",
+    description:
+      "The user signs it, and sends it with `POST …/transactions`. Nothing is stored, and nothing of it is trusted later: the payment is verified before the relayer signs.",
+    through: [RequestBody, OutboundLimit],
+    params,
+    payload: Json.body(Building),
+    success: Envelope.of(Built),
+    error: [Errors.RelayerPausedError, Errors.TransactionLimitExceededError, ...error]
+  })
+) {}

@@ -19,8 +19,13 @@ const cases: ReadonlyArray<readonly [string, string, string]> = [
   ["texts of endpoints", `X.annotateMerge(OpenApi.annotations({ title: "t" })).add(y)`, `X.add(y)`],
   [
     "texts of failures",
-    `failure(RelayerNotFound, 404, "Relayer not found", "No relayer.")`,
-    `failure(RelayerNotFound, 404, "Relayer not found", "")`
+    `failure(404)(RelayerNotFound, "Relayer not found", "No relayer.")`,
+    `failure(404)(RelayerNotFound, "Relayer not found", "")`
+  ],
+  [
+    "words of operations",
+    `Endpoint.get("get", "/", { scope, summary: "s", description: "d", transform: Endpoint.versioned, success })`,
+    `Endpoint.get("get", "/", { scope, summary: undefined, description: undefined, transform: undefined, success })`
   ],
   ["texts of parameters", `count("Items.", 10, 5)`, `count("", 10, 5)`]
 ]
