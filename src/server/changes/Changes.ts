@@ -67,82 +67,74 @@ const encode = ({ origin, ...change }: AttributedChange) => {
   return encodeChange({ ...change, id, schema: Relayer }, origin)
 }
 
-export class Changes extends Context.Service<
-  Changes,
-  {
-    /** Records what a caller changed, and publishes an event of the same name. */
-    record<S extends Schema.ConstraintEncoder<unknown>>(change: EventfulChange<S>): Effect.Effect<void>
-    /** The same for a relayer, whose notification gets a delivery of each event. */
-    recordRelayer(change: RelayerChange): Effect.Effect<void>
-    /** The same for a batch, with one statement per table. */
-    recordRelayers(changes: ReadonlyArray<AttributedChange>): Effect.Effect<void>
-    /**
-     * Records the changes of an effect at its end, in their order, with one statement per table. The effect is part of a
-     * transaction that ends if the effect fails.
-     */
-    together<A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R>
-    /** Publishes what the service found out about a relayer: an event, and a delivery to its notification. */
-    publish(type: KnownEventType, relayer: Relayer): Effect.Effect<void>
-  }
->()("effect-relayer/server/changes/Changes") {
-  static readonly layer = Layer.effect(
-    Changes,
-    Effect.gen(function* () {
-      const audit = yield* Audit
-      const events = yield* Events
-      const outbox = yield* Outbox
+const makeChanges = Effect.gen(function* () {
+  const audit = yield* Audit
+  const events = yield* Events
+  const outbox = yield* Outbox
 
-      const publishMany = Effect.fnUntraced(function* (published: ReadonlyArray<Published>) {
-        const ids = yield* events.emitMany(published.map(({ event }) => event))
-        const deliveries = Array.zip(published, ids).flatMap(([{ event, relayer }, eventId]) =>
-          relayer === undefined ? [] : [{ eventId, type: event.type, relayer }]
-        )
-        if (deliveries.length > 0) yield* outbox.putMany(deliveries)
-      })
+  const publishMany = Effect.fnUntraced(function* (published: ReadonlyArray<Published>) {
+    const ids = yield* events.emitMany(published.map(({ event }) => event))
+    const deliveries = Array.zip(published, ids).flatMap(([{ event, relayer }, eventId]) =>
+      relayer === undefined ? [] : [{ eventId, type: event.type, relayer }]
+    )
+    if (deliveries.length > 0) yield* outbox.putMany(deliveries)
+  })
 
-      const storeMany = Effect.fnUntraced(function* (recorded: ReadonlyArray<Recorded>) {
-        if (recorded.length === 0) return
-        yield* audit.recordMany(recorded.map(({ change }) => change))
-        yield* publishMany(recorded.flatMap(({ events }) => events))
-      })
+  const storeMany = Effect.fnUntraced(function* (recorded: ReadonlyArray<Recorded>) {
+    if (recorded.length === 0) return
+    yield* audit.recordMany(recorded.map(({ change }) => change))
+    yield* publishMany(recorded.flatMap(({ events }) => events))
+  })
 
-      const storeOrCollect = (recorded: ReadonlyArray<Recorded>) =>
-        Effect.flatMap(Collected, (collected) =>
-          collected === undefined ? storeMany(recorded) : Effect.sync(() => collected.push(...recorded))
-        )
+  const storeOrCollect = (recorded: ReadonlyArray<Recorded>) =>
+    Effect.flatMap(Collected, (collected) =>
+      collected === undefined ? storeMany(recorded) : Effect.sync(() => collected.push(...recorded))
+    )
 
-      const together = <A, E, R>(self: Effect.Effect<A, E, R>) =>
-        Effect.suspend(() => {
-          const collected: Array<Recorded> = []
-          return Effect.tap(Effect.provideService(self, Collected, collected), () => storeMany(collected))
-        })
-
-      const publish = Effect.fn("Changes.publish")(function* (type: KnownEventType, relayer: Relayer) {
-        const { requestId } = yield* currentOrigin
-        const data = JSON.stringify(encodeRelayer(relayer))
-        yield* publishMany([{ event: { type, id: relayer.id, data, requestId }, relayer }])
-      })
-
-      const record = Effect.fn("Changes.record")(function* <S extends Schema.ConstraintEncoder<unknown>>(
-        change: EventfulChange<S>
-      ) {
-        const encoded = encodeChange(change, yield* currentOrigin)
-        yield* storeOrCollect([{ change: encoded, events: [{ event: eventOf(encoded) }] }])
-      })
-
-      const recordRelayers = Effect.fn("Changes.recordRelayers")(function* (changes: ReadonlyArray<AttributedChange>) {
-        yield* storeOrCollect(
-          changes.map((attributed) => {
-            const change = encode(attributed)
-            return { change, events: eventsOf(attributed, change) }
-          })
-        )
-      })
-
-      const recordRelayer = (change: RelayerChange) =>
-        Effect.flatMap(currentOrigin, (origin) => recordRelayers([{ ...change, origin }]))
-
-      return Changes.of({ record, recordRelayer, recordRelayers, together, publish })
+  /**
+   * Records the changes of an effect at its end, in their order, with one statement per table. The effect is part of a
+   * transaction that ends if the effect fails.
+   */
+  const together = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+    Effect.suspend(() => {
+      const collected: Array<Recorded> = []
+      return Effect.tap(Effect.provideService(self, Collected, collected), () => storeMany(collected))
     })
-  ).pipe(Layer.provide([Events.layer, Outbox.layer]))
+
+  /** Publishes what the service found out about a relayer: an event, and a delivery to its notification. */
+  const publish = Effect.fn("Changes.publish")(function* (type: KnownEventType, relayer: Relayer) {
+    const { requestId } = yield* currentOrigin
+    const data = JSON.stringify(encodeRelayer(relayer))
+    yield* publishMany([{ event: { type, id: relayer.id, data, requestId }, relayer }])
+  })
+
+  /** Records what a caller changed, and publishes an event of the same name. */
+  const record = Effect.fn("Changes.record")(function* <S extends Schema.ConstraintEncoder<unknown>>(
+    change: EventfulChange<S>
+  ) {
+    const encoded = encodeChange(change, yield* currentOrigin)
+    yield* storeOrCollect([{ change: encoded, events: [{ event: eventOf(encoded) }] }])
+  })
+
+  /** Records changes of relayers, whose notifications get a delivery of each event, with one statement per table. */
+  const recordRelayers = Effect.fn("Changes.recordRelayers")(function* (changes: ReadonlyArray<AttributedChange>) {
+    yield* storeOrCollect(
+      changes.map((attributed) => {
+        const change = encode(attributed)
+        return { change, events: eventsOf(attributed, change) }
+      })
+    )
+  })
+
+  /** The same for one relayer. */
+  const recordRelayer = (change: RelayerChange) =>
+    Effect.flatMap(currentOrigin, (origin) => recordRelayers([{ ...change, origin }]))
+
+  return { record, recordRelayer, recordRelayers, together, publish }
+})
+
+export class Changes extends Context.Service<Changes, Effect.Success<typeof makeChanges>>()(
+  "effect-relayer/server/changes/Changes"
+) {
+  static readonly layer = Layer.effect(Changes, makeChanges).pipe(Layer.provide([Events.layer, Outbox.layer]))
 }

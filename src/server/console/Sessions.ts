@@ -16,7 +16,6 @@ import type {
   CreateSession,
   CurrentSession,
   ListedSession,
-  NewSession,
   SessionId,
   SessionLifetimes
 } from "../../domain/access/Caller.ts"
@@ -221,6 +220,7 @@ const makeSessionRecords = Effect.fnUntraced(function* (repo: Effect.Success<Ret
     }
   })
 
+  /** Ends the sessions of these cookies, without a check of who sent them. */
   const endByCookies = Effect.fn("Sessions.endByCookies")(
     (cookies: ReadonlyArray<string>) => endAll(cookies.flatMap((cookie) => sessionIdOf(cookie) ?? [])),
     transaction
@@ -280,176 +280,157 @@ const powersOf = ({ scopes = ["*"], relayerIds }: Caller.Caller) => ({
   ...(relayerIds === undefined ? {} : { relayer_ids: relayerIds })
 })
 
-export class Sessions extends Context.Service<
-  Sessions,
-  {
-    /** Fails with `TooManyRequests` if the address of the request had too many refused sign-ins. */
-    signIn(
-      request: SignIn
-    ): Effect.Effect<
-      { readonly session: NewSession; readonly halves: Halves },
-      Caller.Unauthorized | Caller.Forbidden | Caller.TooManyRequests
-    >
-    /** The session of a request; none if it has ended or if a half is wrong. A request by a person prolongs it. */
-    find(presented: PresentedHalves): Effect.Effect<Option.Option<FoundSession>>
-    /** The session of the current request. */
-    readonly current: Effect.Effect<CurrentSession, SessionNotFound>
-    /** The newest first: those of the caller's key and, if the caller has `api-keys:write`, those of all keys. */
-    readonly list: Effect.Effect<ReadonlyArray<ListedSession>>
-    /** Ends a session that the caller may see. Fails with `Forbidden` if the session's key can do more than the caller. */
-    end(id: SessionId): Effect.Effect<void, SessionNotFound | Caller.Forbidden>
-    /** Ends the sessions of these cookies, without a check of who sent them. */
-    endByCookies(cookies: ReadonlyArray<string>): Effect.Effect<void>
+const makeSessions = Effect.fnUntraced(function* ({
+  administratorKey,
+  lifetimes = defaultSessionLifetimes,
+  readOnly = false
+}: SessionOptions) {
+  const repo = yield* makeSessionsRepo(lifetimes)
+  const { record, recordRefused, endAll, endByCookies } = yield* makeSessionRecords(repo)
+  const keys = yield* ApiKeys
+  const strangers = yield* Strangers
+  const { authenticate } = yield* Authentication
+  const transaction = yield* Transaction.make
+  const clock = yield* Clock.Clock
+  const refused = makeAddressLimit(refusedSignIns, () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
+  const administrator: KeyNow = { caller: { id: "administrator" }, hashes: [hashKey(administratorKey)] }
+
+  const keyNow = (id: string): Effect.Effect<Option.Option<KeyNow>> =>
+    id === administrator.caller.id ? Effect.succeedSome(administrator) : keys.present(id)
+
+  const refuse = Effect.fnUntraced(function* () {
+    const origin = yield* currentOrigin
+    refused.take(origin.clientAddress ?? undefined)
+    yield* recordRefused("", { ...origin, keyId: consoleKeyId })
+    return yield* strangers.refuse(new Caller.Unauthorized({ reason: "invalid_token" }))
+  })
+
+  const store = Effect.fnUntraced(function* (
+    caller: Caller.Caller,
+    { key, read_only = false, userAgent, previous }: SignIn
+  ) {
+    const now = yield* DateTime.now
+    const origin = yield* currentOrigin
+    const halves = makeHalves()
+    const expiresAt = DateTime.addDuration(now, lifetimes.longest)
+    const session: Session = {
+      id: sessionIdOf(halves.cookie) ?? "",
+      key_id: caller.id,
+      read_only: readOnly || read_only,
+      created_at: now,
+      last_used_at: now,
+      expires_at: expiresAt,
+      idle_ends_at: DateTime.min(DateTime.addDuration(now, lifetimes.idle), expiresAt),
+      ...(origin.clientAddress === null ? {} : { from: origin.clientAddress }),
+      ...(userAgent === undefined ? {} : { browser: userAgent.slice(0, maxBrowser) })
+    }
+    yield* repo.prune(now)
+    yield* endByCookies(previous)
+    yield* repo.insert({
+      session,
+      proofHash: hashOfProof(halves.proof),
+      binding: bindingOf(hashKey(key), halves.cookie)
+    })
+    yield* endAll(yield* repo.surplus(caller.id, maxSessionsPerKey))
+    yield* record("session.created", session, { ...origin, keyId: caller.id })
+    return { session, halves }
+  }, transaction)
+
+  const shown = ({ session, caller }: FoundSession, names: ReadonlyMap<string, string>): CurrentSession => ({
+    id: session.id,
+    key_id: session.key_id,
+    ...nameIn(names, session.key_id),
+    scopes: grantsOfSession(caller, false),
+    ...(caller.relayerIds === undefined ? {} : { relayer_ids: caller.relayerIds.map((id) => RelayerId.make(id)) }),
+    read_only: session.read_only,
+    created_at: session.created_at,
+    expires_at: session.expires_at,
+    idle_ends_at: session.idle_ends_at
+  })
+
+  /** Fails with `TooManyRequests` if the address of the request had too many refused sign-ins. */
+  const signIn = Effect.fn("Sessions.signIn")(function* (request: SignIn) {
+    const { clientAddress } = yield* currentOrigin
+    if (refused.isEmpty(clientAddress ?? undefined)) return yield* new Caller.TooManyRequests({ retryAfter })
+    const caller = yield* authenticate(request.key, undefined).pipe(Effect.catchTag("Unauthorized", refuse))
+    const { session, halves } = yield* store(caller, request)
+    yield* Effect.annotateLogs(Effect.logInfo("a person signed in to the console"), {
+      actor: caller.id,
+      session: session.id
+    })
+    const current = shown({ session, caller: callerOfSession(caller, session) }, yield* keys.namesOf([caller.id]))
+    return { session: { ...current, proof: Redacted.make(halves.proof) }, halves }
+  })
+
+  const touched = (session: Session, now: DateTime.Utc, isByPerson: boolean) => {
+    const isDue = DateTime.isGreaterThanOrEqualTo(now, DateTime.addDuration(session.last_used_at, touchInterval))
+    return isByPerson && isDue ? repo.touch(session.id, now) : Effect.void
   }
->()("effect-relayer/server/console/Sessions") {
-  static readonly layer = ({
-    administratorKey,
-    lifetimes = defaultSessionLifetimes,
-    readOnly = false
-  }: SessionOptions) =>
-    Layer.effect(
-      Sessions,
-      Effect.gen(function* () {
-        const repo = yield* makeSessionsRepo(lifetimes)
-        const { record, recordRefused, endAll, endByCookies } = yield* makeSessionRecords(repo)
-        const keys = yield* ApiKeys
-        const strangers = yield* Strangers
-        const { authenticate } = yield* Authentication
-        const transaction = yield* Transaction.make
-        const clock = yield* Clock.Clock
-        const refused = makeAddressLimit(refusedSignIns, () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
-        const administrator: KeyNow = { caller: { id: "administrator" }, hashes: [hashKey(administratorKey)] }
 
-        const keyNow = (id: string): Effect.Effect<Option.Option<KeyNow>> =>
-          id === administrator.caller.id ? Effect.succeedSome(administrator) : keys.present(id)
+  /** The session of a request; none if it has ended or if a half is wrong. A request by a person prolongs it. */
+  const find = Effect.fn("Sessions.find")(function* ({ cookie, proof, isByPerson }: PresentedHalves) {
+    const id = sessionIdOf(cookie)
+    const stored = id === undefined ? Option.none() : yield* repo.find(id)
+    if (Option.isNone(stored)) return Option.none()
+    const { proofHash, binding } = stored.value
+    const now = yield* DateTime.now
+    const session = { ...stored.value.session, read_only: readOnly || stored.value.session.read_only }
+    if (!isEqualHash(proofHash, hashOfProof(proof)) || !isLiveSession(session, now)) {
+      return Option.none()
+    }
+    const key = yield* keyNow(session.key_id)
+    const isBound = Option.isSome(key) && key.value.hashes.some((hash) => isEqualHash(binding, bindingOf(hash, cookie)))
+    if (!isBound) return Option.none()
+    yield* touched(session, now, isByPerson)
+    return Option.some<FoundSession>({ session, caller: callerOfSession(key.value.caller, session) })
+  })
 
-        const refuse = Effect.fnUntraced(function* () {
-          const origin = yield* currentOrigin
-          refused.take(origin.clientAddress ?? undefined)
-          yield* recordRefused("", { ...origin, keyId: consoleKeyId })
-          return yield* strangers.refuse(new Caller.Unauthorized({ reason: "invalid_token" }))
-        })
+  /** The session of the current request. */
+  const current = Effect.gen(function* () {
+    const caller = yield* Caller.current
+    const stored = caller.sessionId === undefined ? Option.none() : yield* repo.find(caller.sessionId)
+    if (Option.isNone(stored)) return yield* new SessionNotFound({})
+    const session = { ...stored.value.session, read_only: readOnly || stored.value.session.read_only }
+    return shown({ session, caller }, yield* keys.namesOf([session.key_id]))
+  }).pipe(Effect.withSpan("Sessions.current"))
 
-        const store = Effect.fnUntraced(function* (
-          caller: Caller.Caller,
-          { key, read_only = false, userAgent, previous }: SignIn
-        ) {
-          const now = yield* DateTime.now
-          const origin = yield* currentOrigin
-          const halves = makeHalves()
-          const expiresAt = DateTime.addDuration(now, lifetimes.longest)
-          const session: Session = {
-            id: sessionIdOf(halves.cookie) ?? "",
-            key_id: caller.id,
-            read_only: readOnly || read_only,
-            created_at: now,
-            last_used_at: now,
-            expires_at: expiresAt,
-            idle_ends_at: DateTime.min(DateTime.addDuration(now, lifetimes.idle), expiresAt),
-            ...(origin.clientAddress === null ? {} : { from: origin.clientAddress }),
-            ...(userAgent === undefined ? {} : { browser: userAgent.slice(0, maxBrowser) })
-          }
-          yield* repo.prune(now)
-          yield* endByCookies(previous)
-          yield* repo.insert({
-            session,
-            proofHash: hashOfProof(halves.proof),
-            binding: bindingOf(hashKey(key), halves.cookie)
-          })
-          yield* endAll(yield* repo.surplus(caller.id, maxSessionsPerKey))
-          yield* record("session.created", session, { ...origin, keyId: caller.id })
-          return { session, halves }
-        }, transaction)
+  const seesAll = (caller: Caller.Caller) => Caller.hasScope(caller, "api-keys:write")
 
-        const shown = ({ session, caller }: FoundSession, names: ReadonlyMap<string, string>): CurrentSession => ({
-          id: session.id,
-          key_id: session.key_id,
-          ...nameIn(names, session.key_id),
-          scopes: grantsOfSession(caller, false),
-          ...(caller.relayerIds === undefined
-            ? {}
-            : { relayer_ids: caller.relayerIds.map((id) => RelayerId.make(id)) }),
-          read_only: session.read_only,
-          created_at: session.created_at,
-          expires_at: session.expires_at,
-          idle_ends_at: session.idle_ends_at
-        })
+  /** The newest first: those of the caller's key and, if the caller has `api-keys:write`, those of all keys. */
+  const list = Effect.gen(function* () {
+    const caller = yield* Caller.current
+    const found = yield* repo.list(seesAll(caller) ? undefined : caller.id, yield* DateTime.now)
+    const names = yield* keys.namesOf(found.map(({ key_id }) => key_id))
+    return found.map((session): ListedSession => ({
+      ...session,
+      ...nameIn(names, session.key_id),
+      current: session.id === caller.sessionId
+    }))
+  }).pipe(Effect.withSpan("Sessions.list"))
 
-        const signIn = Effect.fn("Sessions.signIn")(function* (request: SignIn) {
-          const { clientAddress } = yield* currentOrigin
-          if (refused.isEmpty(clientAddress ?? undefined)) return yield* new Caller.TooManyRequests({ retryAfter })
-          const caller = yield* authenticate(request.key, undefined).pipe(Effect.catchTag("Unauthorized", refuse))
-          const { session, halves } = yield* store(caller, request)
-          yield* Effect.annotateLogs(Effect.logInfo("a person signed in to the console"), {
-            actor: caller.id,
-            session: session.id
-          })
-          const current = shown({ session, caller: callerOfSession(caller, session) }, yield* keys.namesOf([caller.id]))
-          return { session: { ...current, proof: Redacted.make(halves.proof) }, halves }
-        })
+  const mayEnd = Effect.fnUntraced(function* (caller: Caller.Caller, { key_id, id }: Session) {
+    if (id === caller.sessionId || key_id === caller.id || Caller.isAdministrator(caller)) return true
+    if (key_id === administrator.caller.id) return false
+    const key = Option.getOrUndefined(yield* keyNow(key_id))
+    return key === undefined || mayGrant(caller, powersOf(key.caller))
+  })
 
-        const touched = (session: Session, now: DateTime.Utc, isByPerson: boolean) => {
-          const isDue = DateTime.isGreaterThanOrEqualTo(now, DateTime.addDuration(session.last_used_at, touchInterval))
-          return isByPerson && isDue ? repo.touch(session.id, now) : Effect.void
-        }
+  /** Ends a session that the caller may see. Fails with `Forbidden` if the session's key can do more than the caller. */
+  const end = Effect.fn("Sessions.end")(function* (id: SessionId) {
+    const caller = yield* Caller.current
+    const found = yield* repo.find(id)
+    if (Option.isNone(found)) return yield* new SessionNotFound({})
+    const { session } = found.value
+    if (session.key_id !== caller.id && !seesAll(caller)) return yield* new SessionNotFound({})
+    if (!(yield* mayEnd(caller, session))) return yield* new Caller.Forbidden({})
+    yield* endAll([id])
+  }, transaction)
 
-        const find = Effect.fn("Sessions.find")(function* ({ cookie, proof, isByPerson }: PresentedHalves) {
-          const id = sessionIdOf(cookie)
-          const stored = id === undefined ? Option.none() : yield* repo.find(id)
-          if (Option.isNone(stored)) return Option.none()
-          const { proofHash, binding } = stored.value
-          const now = yield* DateTime.now
-          const session = { ...stored.value.session, read_only: readOnly || stored.value.session.read_only }
-          if (!isEqualHash(proofHash, hashOfProof(proof)) || !isLiveSession(session, now)) {
-            return Option.none()
-          }
-          const key = yield* keyNow(session.key_id)
-          const isBound =
-            Option.isSome(key) && key.value.hashes.some((hash) => isEqualHash(binding, bindingOf(hash, cookie)))
-          if (!isBound) return Option.none()
-          yield* touched(session, now, isByPerson)
-          return Option.some<FoundSession>({ session, caller: callerOfSession(key.value.caller, session) })
-        })
+  return { signIn, find, current, list, end, endByCookies }
+})
 
-        const current = Effect.gen(function* () {
-          const caller = yield* Caller.current
-          const stored = caller.sessionId === undefined ? Option.none() : yield* repo.find(caller.sessionId)
-          if (Option.isNone(stored)) return yield* new SessionNotFound({})
-          const session = { ...stored.value.session, read_only: readOnly || stored.value.session.read_only }
-          return shown({ session, caller }, yield* keys.namesOf([session.key_id]))
-        }).pipe(Effect.withSpan("Sessions.current"))
-
-        const seesAll = (caller: Caller.Caller) => Caller.hasScope(caller, "api-keys:write")
-
-        const list = Effect.gen(function* () {
-          const caller = yield* Caller.current
-          const found = yield* repo.list(seesAll(caller) ? undefined : caller.id, yield* DateTime.now)
-          const names = yield* keys.namesOf(found.map(({ key_id }) => key_id))
-          return found.map((session): ListedSession => ({
-            ...session,
-            ...nameIn(names, session.key_id),
-            current: session.id === caller.sessionId
-          }))
-        }).pipe(Effect.withSpan("Sessions.list"))
-
-        const mayEnd = Effect.fnUntraced(function* (caller: Caller.Caller, { key_id, id }: Session) {
-          if (id === caller.sessionId || key_id === caller.id || Caller.isAdministrator(caller)) return true
-          if (key_id === administrator.caller.id) return false
-          const key = Option.getOrUndefined(yield* keyNow(key_id))
-          return key === undefined || mayGrant(caller, powersOf(key.caller))
-        })
-
-        const end = Effect.fn("Sessions.end")(function* (id: SessionId) {
-          const caller = yield* Caller.current
-          const found = yield* repo.find(id)
-          if (Option.isNone(found)) return yield* new SessionNotFound({})
-          const { session } = found.value
-          if (session.key_id !== caller.id && !seesAll(caller)) return yield* new SessionNotFound({})
-          if (!(yield* mayEnd(caller, session))) return yield* new Caller.Forbidden({})
-          yield* endAll([id])
-        }, transaction)
-
-        return Sessions.of({ signIn, find, current, list, end, endByCookies })
-      })
-    )
+export class Sessions extends Context.Service<Sessions, Effect.Success<ReturnType<typeof makeSessions>>>()(
+  "effect-relayer/server/console/Sessions"
+) {
+  static readonly layer = (options: SessionOptions) => Layer.effect(Sessions, makeSessions(options))
 }

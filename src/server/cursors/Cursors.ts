@@ -15,35 +15,30 @@ const mac = (secret: string, list: string, payload: string) =>
 
 const invalid = BadRequest.of([{ field: "cursor", message: "does not belong to this list; restart without a cursor" }])
 
-export class Cursors extends Context.Service<
-  Cursors,
-  {
-    /** `list` names the list, its filters and its order; `at` is JSON. */
-    make(list: string, at: unknown): Effect.Effect<string>
-    /** Returns the `at` of `make`. `BadRequest` if the cursor was not made for this list. */
-    read(list: string, cursor: string): Effect.Effect<unknown, BadRequest>
-  }
->()("effect-relayer/server/cursors/Cursors") {
-  static readonly layer = Layer.effect(
-    Cursors,
-    Effect.gen(function* () {
-      const secret = (yield* ServiceSecrets).get(name)
+const makeCursors = Effect.gen(function* () {
+  const secret = (yield* ServiceSecrets).get(name)
 
-      const make = Effect.fnUntraced(function* (list: string, at: unknown) {
-        const payload = JSON.stringify(at)
-        return Buffer.concat([mac(yield* secret, list, payload), Buffer.from(payload)]).toString("base64url")
-      })
+  /** `list` names the list, its filters and its order; `at` is JSON. */
+  const make = Effect.fnUntraced(function* (list: string, at: unknown) {
+    const payload = JSON.stringify(at)
+    return Buffer.concat([mac(yield* secret, list, payload), Buffer.from(payload)]).toString("base64url")
+  })
 
-      const read = Effect.fnUntraced(function* (list: string, cursor: string) {
-        const bytes = Buffer.from(cursor, "base64url")
-        const payload = bytes.subarray(macLength).toString()
-        const given = bytes.subarray(0, macLength)
-        const expected = mac(yield* secret, list, payload)
-        if (given.length !== macLength || !timingSafeEqual(given, expected)) return yield* invalid
-        return JSON.parse(payload) as unknown
-      })
+  /** Returns the `at` of `make`. `BadRequest` if the cursor was not made for this list. */
+  const read = Effect.fnUntraced(function* (list: string, cursor: string) {
+    const bytes = Buffer.from(cursor, "base64url")
+    const payload = bytes.subarray(macLength).toString()
+    const given = bytes.subarray(0, macLength)
+    const expected = mac(yield* secret, list, payload)
+    if (given.length !== macLength || !timingSafeEqual(given, expected)) return yield* invalid
+    return JSON.parse(payload) as unknown
+  })
 
-      return Cursors.of({ make, read })
-    })
-  ).pipe(Layer.provide(ServiceSecrets.layer))
+  return { make, read }
+})
+
+export class Cursors extends Context.Service<Cursors, Effect.Success<typeof makeCursors>>()(
+  "effect-relayer/server/cursors/Cursors"
+) {
+  static readonly layer = Layer.effect(Cursors, makeCursors).pipe(Layer.provide(ServiceSecrets.layer))
 }

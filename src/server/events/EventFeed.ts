@@ -169,57 +169,54 @@ const pollEveryHeldBack = Duration.millis(100)
 /** A reader that reconnects within this time continues from memory. */
 const idleTimeToLive = "30 seconds"
 
-class EventTail extends Context.Service<
-  EventTail,
-  {
-    /** The newest events. The buffer grows until the scope closes. */
-    readonly open: Effect.Effect<EventBuffer, never, Scope.Scope>
-  }
->()("effect-relayer/server/events/EventFeed/EventTail") {
-  static readonly layer = Layer.effect(
-    EventTail,
-    Effect.gen(function* () {
-      const repo = yield* make
-      const jobs = yield* Jobs
-      const sql = yield* SqlClient.SqlClient
-      const poll = canListen(sql) ? pollEvery : pollEveryDeaf
+const makeEventTail = Effect.gen(function* () {
+  const repo = yield* make
+  const jobs = yield* Jobs
+  const sql = yield* SqlClient.SqlClient
+  const poll = canListen(sql) ? pollEvery : pollEveryDeaf
 
-      const begin = Effect.map(
-        repo.last,
-        Option.getOrElse(() => firstPosition)
-      )
-
-      /** Reads all events that can be read now. Returns the time after which there may be more without a notification. */
-      const readNew = Effect.fnUntraced(function* (buffer: EventBuffer) {
-        let head = buffer.head() ?? (yield* begin)
-        if (buffer.head() === undefined) yield* buffer.begin(head)
-        let found: NewEvents
-        do {
-          found = yield* repo.tail(head, tailBatch)
-          yield* buffer.add(found.events)
-          head = found.events.at(-1)?.position ?? head
-        } while (found.isFull)
-        return found.isHeldBack ? pollEveryHeldBack : poll
-      })
-
-      const follow = Effect.gen(function* () {
-        const buffer = makeEventBuffer()
-        const notified = yield* Latch.make(false)
-        yield* Effect.forkScoped(listen(sql, channel, Effect.asVoid(notified.open)))
-        yield* jobs.run({
-          job: "events",
-          task: "tail",
-          // The latch is closed before reading, so that a notification during the reading is not lost.
-          work: Effect.andThen(notified.close, readNew(buffer)),
-          wait: (atMost: Duration.Duration) => Effect.timeoutOption(notified.await, atMost)
-        })
-        return buffer
-      })
-
-      const shared = yield* RcRef.make({ acquire: follow, idleTimeToLive })
-      return EventTail.of({ open: RcRef.get(shared) })
-    })
+  const begin = Effect.map(
+    repo.last,
+    Option.getOrElse(() => firstPosition)
   )
+
+  /** Reads all events that can be read now. Returns the time after which there may be more without a notification. */
+  const readNew = Effect.fnUntraced(function* (buffer: EventBuffer) {
+    let head = buffer.head() ?? (yield* begin)
+    if (buffer.head() === undefined) yield* buffer.begin(head)
+    let found: NewEvents
+    do {
+      found = yield* repo.tail(head, tailBatch)
+      yield* buffer.add(found.events)
+      head = found.events.at(-1)?.position ?? head
+    } while (found.isFull)
+    return found.isHeldBack ? pollEveryHeldBack : poll
+  })
+
+  const follow = Effect.gen(function* () {
+    const buffer = makeEventBuffer()
+    const notified = yield* Latch.make(false)
+    yield* Effect.forkScoped(listen(sql, channel, Effect.asVoid(notified.open)))
+    yield* jobs.run({
+      job: "events",
+      task: "tail",
+      // The latch is closed before reading, so that a notification during the reading is not lost.
+      work: Effect.andThen(notified.close, readNew(buffer)),
+      wait: (atMost: Duration.Duration) => Effect.timeoutOption(notified.await, atMost)
+    })
+    return buffer
+  })
+
+  const shared = yield* RcRef.make({ acquire: follow, idleTimeToLive })
+  /** The newest events. The buffer grows until the scope closes. */
+  const open = RcRef.get(shared)
+  return { open }
+})
+
+class EventTail extends Context.Service<EventTail, Effect.Success<typeof makeEventTail>>()(
+  "effect-relayer/server/events/EventFeed/EventTail"
+) {
+  static readonly layer = Layer.effect(EventTail, makeEventTail)
 }
 
 /** A reader must not take a gap in the events for quiet. */

@@ -6,7 +6,6 @@ import { Event } from "../../domain/event/Event.ts"
 import type { EventQuery } from "../../domain/event/Event.ts"
 import * as Json from "../../api/Json.ts"
 import * as Caller from "../../domain/access/Caller.ts"
-import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import { ServiceUnavailable } from "../../domain/request/Request.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import { forEachPaced } from "../../sql/Rows.ts"
@@ -34,9 +33,6 @@ const patience = Duration.seconds(30)
 
 /** Asks the reader to reconnect after two seconds. */
 const retry = Sse.encoder.write(new Sse.Retry({ duration: Duration.seconds(2), lastEventId: undefined }))
-
-/** Text of a stream. */
-type Frames = Stream.Stream<string>
 
 const encode = Schema.encodeSync(Json.fromText(Event))
 
@@ -74,84 +70,77 @@ const disconnectSlow = <A, E, R>(self: Stream.Stream<A, E, R>): Stream.Stream<A,
     })
   )
 
-export class EventStreams extends Context.Service<
-  EventStreams,
-  {
-    /**
-     * `isAllowed` is evaluated again at each heartbeat, and before events that come later than a heartbeat after the last
-     * evaluation: the key may have been revoked. The stream counts as open until the
-     * scope, which is that of the request, closes. Fails with `TooManyRequests` if the caller has `maxPerCaller` streams.
-     */
-    open(
-      query: EventQuery,
-      isAllowed: Effect.Effect<boolean>
-    ): Effect.Effect<Frames, BadRequest | ServiceUnavailable | TooManyRequests, Scope.Scope>
-  }
->()("effect-relayer/server/events/EventStreams") {
-  static readonly layer = Layer.effect(
-    EventStreams,
-    Effect.gen(function* () {
-      const feed = yield* EventFeed
-      const draining = yield* Draining
-      const limit = yield* makeCallerLimit({ name: "event_streams", max: maxPerCaller })
-      let count = 0
+const makeEventStreams = Effect.gen(function* () {
+  const feed = yield* EventFeed
+  const draining = yield* Draining
+  const limit = yield* makeCallerLimit({ name: "event_streams", max: maxPerCaller })
+  let count = 0
 
-      const counted = (by: 1 | -1) =>
-        Effect.suspend(() => {
-          count += by
-          return Metric.update(eventStreams, count)
-        })
-
-      /** Checks and counts in one step, so that concurrent requests do not pass together. */
-      const admit = (caller: Caller.Caller) =>
-        Effect.suspend(() =>
-          count >= (Caller.isAdministrator(caller) ? maxStreams : maxOfCallers) || draining.isDraining()
-            ? Effect.fail(new ServiceUnavailable({}))
-            : counted(1)
-        )
-
-      const read = Effect.fnUntraced(function* (
-        reader: Effect.Effect<EventReader<BadRequest>, never, Scope.Scope>,
-        isAllowed: Effect.Effect<boolean>
-      ) {
-        const events = yield* reader
-        const scope = yield* Effect.scope
-        let pending: Fiber.Fiber<EventBatch, BadRequest> | undefined
-        let checked = yield* Clock.monotonicTimeNanos
-
-        const step = Effect.gen(function* () {
-          // A heartbeat does not interrupt the read: it would never finish if the database needed longer.
-          pending ??= yield* Effect.forkIn(events.next, scope)
-          const batch = yield* Effect.timeoutOption(Fiber.join(pending), heartbeat)
-          // After the wait: the key may have been revoked meanwhile.
-          const now = yield* Clock.monotonicTimeNanos
-          if (now - checked >= Duration.toNanosUnsafe(heartbeat)) {
-            checked = now
-            if (!(yield* isAllowed)) return yield* Cause.done()
-          }
-          if (batch._tag === "None") return ":\n\n"
-          pending = undefined
-          events.taken(batch.value)
-          const texts = yield* forEachPaced(batch.value.events, ({ event }) => Effect.sync(() => frameOf(event)))
-          return texts.join("")
-        })
-
-        const ended = Effect.andThen(draining.begun, Cause.done())
-        // If events were deleted before the reader got them, the stream ends: the next request of the reader says so.
-        const next = Effect.catchTag(step, "BadRequest", () => Cause.done())
-        const steps = Effect.map(Effect.raceFirst(next, ended), (text) => [text] as const)
-        return Stream.concat(Stream.succeed(retry), Stream.fromPull(Effect.succeed(steps)))
-      })
-
-      const open = Effect.fn("EventStreams.open")(function* (query: EventQuery, isAllowed: Effect.Effect<boolean>) {
-        const caller = yield* Caller.current
-        yield* limit.begin(caller)
-        yield* Effect.acquireRelease(admit(caller), () => counted(-1))
-        const reader = yield* feed.follow(query)
-        return Stream.unwrap(read(reader, isAllowed)).pipe(disconnectSlow)
-      })
-
-      return EventStreams.of({ open })
+  const counted = (by: 1 | -1) =>
+    Effect.suspend(() => {
+      count += by
+      return Metric.update(eventStreams, count)
     })
-  ).pipe(Layer.provideMerge(EventFeed.layer))
+
+  /** Checks and counts in one step, so that concurrent requests do not pass together. */
+  const admit = (caller: Caller.Caller) =>
+    Effect.suspend(() =>
+      count >= (Caller.isAdministrator(caller) ? maxStreams : maxOfCallers) || draining.isDraining()
+        ? Effect.fail(new ServiceUnavailable({}))
+        : counted(1)
+    )
+
+  const read = Effect.fnUntraced(function* (
+    reader: Effect.Effect<EventReader<BadRequest>, never, Scope.Scope>,
+    isAllowed: Effect.Effect<boolean>
+  ) {
+    const events = yield* reader
+    const scope = yield* Effect.scope
+    let pending: Fiber.Fiber<EventBatch, BadRequest> | undefined
+    let checked = yield* Clock.monotonicTimeNanos
+
+    const step = Effect.gen(function* () {
+      // A heartbeat does not interrupt the read: it would never finish if the database needed longer.
+      pending ??= yield* Effect.forkIn(events.next, scope)
+      const batch = yield* Effect.timeoutOption(Fiber.join(pending), heartbeat)
+      // After the wait: the key may have been revoked meanwhile.
+      const now = yield* Clock.monotonicTimeNanos
+      if (now - checked >= Duration.toNanosUnsafe(heartbeat)) {
+        checked = now
+        if (!(yield* isAllowed)) return yield* Cause.done()
+      }
+      if (batch._tag === "None") return ":\n\n"
+      pending = undefined
+      events.taken(batch.value)
+      const texts = yield* forEachPaced(batch.value.events, ({ event }) => Effect.sync(() => frameOf(event)))
+      return texts.join("")
+    })
+
+    const ended = Effect.andThen(draining.begun, Cause.done())
+    // If events were deleted before the reader got them, the stream ends: the next request of the reader says so.
+    const next = Effect.catchTag(step, "BadRequest", () => Cause.done())
+    const steps = Effect.map(Effect.raceFirst(next, ended), (text) => [text] as const)
+    return Stream.concat(Stream.succeed(retry), Stream.fromPull(Effect.succeed(steps)))
+  })
+
+  /**
+   * `isAllowed` is evaluated again at each heartbeat, and before events that come later than a heartbeat after the last
+   * evaluation: the key may have been revoked. The stream counts as open until the
+   * scope, which is that of the request, closes. Fails with `TooManyRequests` if the caller has `maxPerCaller` streams.
+   */
+  const open = Effect.fn("EventStreams.open")(function* (query: EventQuery, isAllowed: Effect.Effect<boolean>) {
+    const caller = yield* Caller.current
+    yield* limit.begin(caller)
+    yield* Effect.acquireRelease(admit(caller), () => counted(-1))
+    const reader = yield* feed.follow(query)
+    return Stream.unwrap(read(reader, isAllowed)).pipe(disconnectSlow)
+  })
+
+  return { open }
+})
+
+export class EventStreams extends Context.Service<EventStreams, Effect.Success<typeof makeEventStreams>>()(
+  "effect-relayer/server/events/EventStreams"
+) {
+  static readonly layer = Layer.effect(EventStreams, makeEventStreams).pipe(Layer.provideMerge(EventFeed.layer))
 }

@@ -324,64 +324,55 @@ const encode = <S extends Schema.ConstraintEncoder<unknown>>(
   requestId: string | null
 ): EncodedEvent => ({ type, id, data: JSON.stringify(Schema.encodeSync(schema)(data)), requestId })
 
-export class Events extends Context.Service<
-  Events,
-  {
-    /** Part of the running transaction. Returns the event's id. */
-    emit<S extends Schema.ConstraintEncoder<unknown>>(event: NewEvent<S>): Effect.Effect<number>
-    /** The same for a batch, with one statement. Returns the ids in the order of the events. */
-    emitMany(events: ReadonlyArray<EncodedEvent>): Effect.Effect<ReadonlyArray<number>>
-    /** The same, and the text of an SQL expression, which the same statement reads. Undefined: it is null. */
-    emitReading(
-      events: ReadonlyArray<EncodedEvent>,
-      expression: Statement.Fragment
-    ): Effect.Effect<{ readonly ids: ReadonlyArray<number>; readonly read: string | undefined }>
-  }
->()("effect-relayer/server/events/Events") {
-  static readonly layer = Layer.effect(
-    Events,
-    Effect.gen(function* () {
-      const repo = yield* make
-      const sql = yield* SqlClient.SqlClient
-      const jobs = yield* Jobs
-      const written = yield* commitSignalOf("events")
+const makeEvents = Effect.gen(function* () {
+  const repo = yield* make
+  const sql = yield* SqlClient.SqlClient
+  const jobs = yield* Jobs
+  const written = yield* commitSignalOf("events")
 
-      const adopting = yield* jobs.supervise({ job: "events", task: "adopt" })
-      yield* Effect.forkScoped(Effect.andThen(adopting(repo.adopt), written.now))
+  const adopting = yield* jobs.supervise({ job: "events", task: "adopt" })
+  yield* Effect.forkScoped(Effect.andThen(adopting(repo.adopt), written.now))
 
-      yield* jobs.run({
-        job: "events",
-        task: "notify",
-        work: notify(sql, channel),
-        wait: () => Effect.andThen(nextMoment(notifyEvery), written.wait())
-      })
+  yield* jobs.run({
+    job: "events",
+    task: "notify",
+    work: notify(sql, channel),
+    wait: () => Effect.andThen(nextMoment(notifyEvery), written.wait())
+  })
 
-      const emitReading = Effect.fn("Events.emit")(function* (
-        events: ReadonlyArray<EncodedEvent>,
-        expression?: Statement.Fragment
-      ) {
-        const rows = events.map(({ type, id, data, requestId, relayerId = null }) => ({
-          type,
-          resource_id: id,
-          request_id: requestId,
-          relayer_id: relayerId,
-          data
-        }))
-        const appended = yield* repo.append(rows, expression)
-        yield* written.afterCommit
-        return appended
-      })
+  /** Part of the running transaction: the ids of a batch, and the text of an SQL expression, which the same statement reads. Undefined: it is null. */
+  const emitReading = Effect.fn("Events.emit")(function* (
+    events: ReadonlyArray<EncodedEvent>,
+    expression?: Statement.Fragment
+  ) {
+    const rows = events.map(({ type, id, data, requestId, relayerId = null }) => ({
+      type,
+      resource_id: id,
+      request_id: requestId,
+      relayer_id: relayerId,
+      data
+    }))
+    const appended = yield* repo.append(rows, expression)
+    yield* written.afterCommit
+    return appended
+  })
 
-      const emitMany = (events: ReadonlyArray<EncodedEvent>) => Effect.map(emitReading(events), ({ ids }) => ids)
+  /** Returns the ids in the order of the events. */
+  const emitMany = (events: ReadonlyArray<EncodedEvent>) => Effect.map(emitReading(events), ({ ids }) => ids)
 
-      const emit = Effect.fnUntraced(function* <S extends Schema.ConstraintEncoder<unknown>>(event: NewEvent<S>) {
-        const [id] = yield* emitMany([encode(event, (yield* currentRequestId) ?? null)])
-        return Number(id)
-      })
+  /** The same for one event. Returns its id. */
+  const emit = Effect.fnUntraced(function* <S extends Schema.ConstraintEncoder<unknown>>(event: NewEvent<S>) {
+    const [id] = yield* emitMany([encode(event, (yield* currentRequestId) ?? null)])
+    return Number(id)
+  })
 
-      return Events.of({ emit, emitMany, emitReading })
-    })
-  )
+  return { emit, emitMany, emitReading }
+})
+
+export class Events extends Context.Service<Events, Effect.Success<typeof makeEvents>>()(
+  "effect-relayer/server/events/Events"
+) {
+  static readonly layer = Layer.effect(Events, makeEvents)
 }
 
 // Events that no reader sees yet, because an older transaction on the database server is still running (ADR 0007).

@@ -1,7 +1,6 @@
 // The checks of relayers, due or now: one inspects a chain without a transaction, and then applies the result in one transaction.
 import { Cause, Context, Duration, Effect, FiberSet, Layer, Metric, Option, Random, Schema } from "effect"
 import { randomUUID } from "node:crypto"
-import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import { carry, unanswered } from "../../domain/health/Funding.ts"
 import * as Health from "../../domain/health/Health.ts"
@@ -10,7 +9,7 @@ import type { Outcome } from "../../domain/health/Health.ts"
 import { NetworkType } from "../../domain/network/Network.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import type { NotImplemented, Versioned } from "../../domain/request/Request.ts"
+import type { Versioned } from "../../domain/request/Request.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { Chains, notServed } from "../chains/Chains.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -65,108 +64,102 @@ const inspectTimeout = "20 seconds"
 /** The result is discarded, because another check replaced this one or the relayer has changed meanwhile. */
 type Superseded = "superseded"
 
-export class HealthChecks extends Context.Service<
-  HealthChecks,
-  {
-    /** Runs the claimed check and schedules the next one, whatever happens. An interrupted check is released and due at once. */
-    run(claim: Claim): Effect.Effect<void>
-    /**
-     * Checks the relayer now and returns the snapshot. The result of a check that runs at the same time is discarded, and this
-     * result too if the relayer changes meanwhile.
-     */
-    now(id: RelayerId): Effect.Effect<ChainSnapshot, RelayerNotFound | TooManyRequests | NotImplemented>
-  }
->()("effect-relayer/server/health/HealthChecks") {
-  static readonly layer = (options: HealthCheckOptions) =>
-    Layer.effect(
-      HealthChecks,
-      Effect.gen(function* () {
-        const repo = yield* HealthRepo.make
-        const targets = yield* RelayerTargets
-        const chains = yield* Chains
-        const changes = yield* Changes
-        const outboundWork = yield* OutboundWork
-        const transaction = yield* Transaction.make
-        const interval = Duration.toMillis(options.interval)
+const makeHealthChecks = Effect.fnUntraced(function* (options: HealthCheckOptions) {
+  const repo = yield* HealthRepo.make
+  const targets = yield* RelayerTargets
+  const chains = yield* Chains
+  const changes = yield* Changes
+  const outboundWork = yield* OutboundWork
+  const transaction = yield* Transaction.make
+  const interval = Duration.toMillis(options.interval)
 
-        const inspect = (target: RelayerTarget) =>
-          Effect.timeoutOrElse(chains.inspect(target), {
-            duration: inspectTimeout,
-            orElse: () => Effect.succeed(unanswered(target.relayer, target.urls))
-          })
+  const inspect = (target: RelayerTarget) =>
+    Effect.timeoutOrElse(chains.inspect(target), {
+      duration: inspectTimeout,
+      orElse: () => Effect.succeed(unanswered(target.relayer, target.urls))
+    })
 
-        /** Locks the relayer before its check, in the same order as all other code. */
-        const settle = Effect.fn("HealthChecks.settle")(function* (
-          id: RelayerId,
-          reading: ChainSnapshot,
-          isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
-        ): Effect.fn.Return<Outcome | Superseded, RelayerNotFound> {
-          const held = yield* targets.hold(id)
-          const found = yield* repo.findForUpdate(id)
-          if (Option.isNone(found) || !isCurrent(found.value, held)) return "superseded"
-          const before = found.value
-          const finding = findingOf(reading, held.value.policies)
-          const { health, events } = Health.step(before.state, finding)
-          const reason = Health.disabledReasonOf(health)
-          const isShown =
-            held.value.system_disabled === (reason !== undefined) && isSameReason(held.value.disabled_reason, reason)
-          const relayer = isShown ? held.value : yield* targets.setDisabled(id, reason)
-          yield* repo.save(id, {
-            health,
-            reading: carry(before.reading, reading),
-            isRead: reading.balance !== undefined,
-            delay: Health.delayOf(health, interval, yield* Random.next)
-          })
-          for (const event of events) yield* changes.publish(event, relayer)
-          return finding.outcome
-        }, transaction)
+  /** Locks the relayer before its check, in the same order as all other code. */
+  const settle = Effect.fn("HealthChecks.settle")(function* (
+    id: RelayerId,
+    reading: ChainSnapshot,
+    isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
+  ): Effect.fn.Return<Outcome | Superseded, RelayerNotFound> {
+    const held = yield* targets.hold(id)
+    const found = yield* repo.findForUpdate(id)
+    if (Option.isNone(found) || !isCurrent(found.value, held)) return "superseded"
+    const before = found.value
+    const finding = findingOf(reading, held.value.policies)
+    const { health, events } = Health.step(before.state, finding)
+    const reason = Health.disabledReasonOf(health)
+    const isShown =
+      held.value.system_disabled === (reason !== undefined) && isSameReason(held.value.disabled_reason, reason)
+    const relayer = isShown ? held.value : yield* targets.setDisabled(id, reason)
+    yield* repo.save(id, {
+      health,
+      reading: carry(before.reading, reading),
+      isRead: reading.balance !== undefined,
+      delay: Health.delayOf(health, interval, yield* Random.next)
+    })
+    for (const event of events) yield* changes.publish(event, relayer)
+    return finding.outcome
+  }, transaction)
 
-        const count = (network_type: NetworkType | "unknown", outcome: Outcome | Superseded | "defect") =>
-          Metric.update(Metric.withAttributes(healthChecksTotal, { network_type, outcome }), 1)
+  const count = (network_type: NetworkType | "unknown", outcome: Outcome | Superseded | "defect") =>
+    Metric.update(Metric.withAttributes(healthChecksTotal, { network_type, outcome }), 1)
 
-        const check = <E>(
-          { relayer }: RelayerTarget,
-          inspect: Effect.Effect<ChainSnapshot, E>,
-          isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
-        ): Effect.Effect<ChainSnapshot, E | RelayerNotFound> =>
-          Effect.gen(function* () {
-            const labels = { network_type: relayer.network_type }
-            const [taken, reading] = yield* Effect.timed(inspect)
-            yield* Metric.update(Metric.withAttributes(healthCheckSeconds, labels), Duration.toSeconds(taken))
-            const outcome = yield* settle(relayer.id, reading, isCurrent)
-            yield* count(relayer.network_type, outcome)
-            return reading
-          })
+  const check = <E>(
+    { relayer }: RelayerTarget,
+    inspect: Effect.Effect<ChainSnapshot, E>,
+    isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
+  ): Effect.Effect<ChainSnapshot, E | RelayerNotFound> =>
+    Effect.gen(function* () {
+      const labels = { network_type: relayer.network_type }
+      const [taken, reading] = yield* Effect.timed(inspect)
+      yield* Metric.update(Metric.withAttributes(healthCheckSeconds, labels), Duration.toSeconds(taken))
+      const outcome = yield* settle(relayer.id, reading, isCurrent)
+      yield* count(relayer.network_type, outcome)
+      return reading
+    })
 
-        const failed = (claim: Claim, cause: Cause.Cause<unknown>) =>
-          Effect.gen(function* () {
-            yield* Effect.annotateLogs(Effect.logError("health check failed unexpectedly", cause), {
-              relayer_id: claim.id
-            })
-            yield* count("unknown", "defect")
-            yield* repo.release(claim, interval)
-          }).pipe(Effect.ignoreCause)
-
-        const run = (claim: Claim) =>
-          targets.get(claim.id).pipe(
-            Effect.flatMap((target) => check(target, inspect(target), ({ claimed_by }) => claimed_by === claim.token)),
-            Effect.asVoid,
-            Effect.catchTag("RelayerNotFound", () => Effect.void),
-            Effect.catchCause((cause) => (Cause.hasInterrupts(cause) ? Effect.interrupt : failed(claim, cause))),
-            Effect.onInterrupt(() => Effect.ignoreCause(repo.release(claim, 0))),
-            Effect.withSpan("HealthChecks.run")
-          )
-
-        const now = Effect.fn("HealthChecks.now")(function* (id: RelayerId) {
-          const target = yield* targets.get(id)
-          const { network_type } = target.relayer
-          if (!chains.serves(network_type)) return yield* notServed(network_type)
-          return yield* check(target, outboundWork.run(inspect(target)), (_, { version }) => version === target.version)
-        })
-
-        return HealthChecks.of({ run, now })
+  const failed = (claim: Claim, cause: Cause.Cause<unknown>) =>
+    Effect.gen(function* () {
+      yield* Effect.annotateLogs(Effect.logError("health check failed unexpectedly", cause), {
+        relayer_id: claim.id
       })
+      yield* count("unknown", "defect")
+      yield* repo.release(claim, interval)
+    }).pipe(Effect.ignoreCause)
+
+  /** Runs the claimed check and schedules the next one, whatever happens. An interrupted check is released and due at once. */
+  const run = (claim: Claim) =>
+    targets.get(claim.id).pipe(
+      Effect.flatMap((target) => check(target, inspect(target), ({ claimed_by }) => claimed_by === claim.token)),
+      Effect.asVoid,
+      Effect.catchTag("RelayerNotFound", () => Effect.void),
+      Effect.catchCause((cause) => (Cause.hasInterrupts(cause) ? Effect.interrupt : failed(claim, cause))),
+      Effect.onInterrupt(() => Effect.ignoreCause(repo.release(claim, 0))),
+      Effect.withSpan("HealthChecks.run")
     )
+
+  /**
+   * Checks the relayer now and returns the snapshot. The result of a check that runs at the same time is discarded, and this
+   * result too if the relayer changes meanwhile.
+   */
+  const now = Effect.fn("HealthChecks.now")(function* (id: RelayerId) {
+    const target = yield* targets.get(id)
+    const { network_type } = target.relayer
+    if (!chains.serves(network_type)) return yield* notServed(network_type)
+    return yield* check(target, outboundWork.run(inspect(target)), (_, { version }) => version === target.version)
+  })
+
+  return { run, now }
+})
+
+export class HealthChecks extends Context.Service<HealthChecks, Effect.Success<ReturnType<typeof makeHealthChecks>>>()(
+  "effect-relayer/server/health/HealthChecks"
+) {
+  static readonly layer = (options: HealthCheckOptions) => Layer.effect(HealthChecks, makeHealthChecks(options))
 }
 
 // The job that runs due health checks. All instances share the work.
@@ -260,10 +253,10 @@ export const layerRelayerSeries = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* client
     const read = sql`
-      SELECT t.id AS relayer_id, t.network_type, t.network, NOT t.system_disabled AS enabled, t.paused,
-        c.reading ->> 'balance' AS balance, t.policies ->> 'min_balance' AS min_balance
-      FROM relayers t LEFT JOIN relayer_checks c ON c.relayer_id = t.id
-      ORDER BY t.id LIMIT ${maxRelayers}`.pipe(Effect.flatMap(readSeries), query("HealthChecks.read"))
+    SELECT t.id AS relayer_id, t.network_type, t.network, NOT t.system_disabled AS enabled, t.paused,
+      c.reading ->> 'balance' AS balance, t.policies ->> 'min_balance' AS min_balance
+    FROM relayers t LEFT JOIN relayer_checks c ON c.relayer_id = t.id
+    ORDER BY t.id LIMIT ${maxRelayers}`.pipe(Effect.flatMap(readSeries), query("HealthChecks.read"))
 
     let known = new Map<string, ReturnType<typeof seriesOf>[number]["metric"]>()
     const measure = Effect.gen(function* () {

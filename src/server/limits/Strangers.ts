@@ -72,46 +72,38 @@ const preflights: AddressLimitOptions = { burst: 500, perSecond: 100 }
 /** Seconds. A token is there again sooner. */
 const retryAfter = 1
 
-export class Strangers extends Context.Service<
-  Strangers,
-  {
-    /** The refusal of the current request: `Unauthorized`, or `TooManyRequests` beyond the limit of its address. */
-    refuse(refusal: Unauthorized): Effect.Effect<never, Unauthorized | TooManyRequests>
-    /** Whether the address had too many refusals. Its unknown keys are then refused without a lookup. */
-    isBlocked(address: string | undefined): boolean
-    /** Passed by each request of an open endpoint, except health and readiness. */
-    readonly admit: Effect.Effect<void, TooManyRequests>
-    /** Passed by each request outside of `/api` that matches no route. */
-    readonly admitUnmatched: Effect.Effect<void, TooManyRequests>
-    /** Passed by each preflight of a browser. */
-    readonly admitPreflight: Effect.Effect<void, TooManyRequests>
-  }
->()("effect-relayer/server/limits/Strangers") {
-  static readonly layer = Layer.effect(
-    Strangers,
-    Effect.map(Clock.Clock, (clock) => {
-      const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
-      const refused = makeAddressLimit(refusals, now)
-      const tooMany = Effect.andThen(
-        Effect.all([Metric.update(strangersRefusedTotal, 1), Metric.update(rateLimitedRequestsTotal, 1)]),
-        Effect.fail(new TooManyRequests({ retryAfter }))
-      )
-
-      const admitting = (options: AddressLimitOptions) => {
-        const { take } = makeAddressLimit(options, now)
-        return Effect.flatMap(currentAddress, (address) => (take(address) ? Effect.void : tooMany))
-      }
-
-      return Strangers.of({
-        refuse: (refusal) =>
-          Effect.flatMap(currentAddress, (address): Effect.Effect<never, Unauthorized | TooManyRequests> =>
-            refused.take(address) ? Effect.fail(refusal) : tooMany
-          ),
-        isBlocked: (address) => refused.isEmpty(address),
-        admit: admitting(openRequests),
-        admitUnmatched: admitting(unmatchedRequests),
-        admitPreflight: admitting(preflights)
-      })
-    })
+const makeStrangers = Effect.map(Clock.Clock, (clock) => {
+  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  const refused = makeAddressLimit(refusals, now)
+  const tooMany = Effect.andThen(
+    Effect.all([Metric.update(strangersRefusedTotal, 1), Metric.update(rateLimitedRequestsTotal, 1)]),
+    Effect.fail(new TooManyRequests({ retryAfter }))
   )
+
+  const admitting = (options: AddressLimitOptions) => {
+    const { take } = makeAddressLimit(options, now)
+    return Effect.flatMap(currentAddress, (address) => (take(address) ? Effect.void : tooMany))
+  }
+
+  return {
+    /** The refusal of the current request: `Unauthorized`, or `TooManyRequests` beyond the limit of its address. */
+    refuse: (refusal: Unauthorized) =>
+      Effect.flatMap(currentAddress, (address): Effect.Effect<never, Unauthorized | TooManyRequests> =>
+        refused.take(address) ? Effect.fail(refusal) : tooMany
+      ),
+    /** Whether the address had too many refusals. Its unknown keys are then refused without a lookup. */
+    isBlocked: (address: string | undefined): boolean => refused.isEmpty(address),
+    /** Passed by each request of an open endpoint, except health and readiness. */
+    admit: admitting(openRequests),
+    /** Passed by each request outside of `/api` that matches no route. */
+    admitUnmatched: admitting(unmatchedRequests),
+    /** Passed by each preflight of a browser. */
+    admitPreflight: admitting(preflights)
+  }
+})
+
+export class Strangers extends Context.Service<Strangers, Effect.Success<typeof makeStrangers>>()(
+  "effect-relayer/server/limits/Strangers"
+) {
+  static readonly layer = Layer.effect(Strangers, makeStrangers)
 }

@@ -1,7 +1,6 @@
 // The outbox: deliveries are written in the transaction of the event that they report.
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
-import type { Statement } from "effect/sql"
 import type { KnownEventType } from "../../domain/event/Event.ts"
 import * as Webhook from "../../domain/notification/Webhook.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
@@ -68,68 +67,61 @@ export interface TransactionEvent {
 /** By number of the relayer. */
 const decodeNotifications = Schema.decodeSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
 
-export class Outbox extends Context.Service<
-  Outbox,
-  {
-    /**
-     * Part of the running transaction, which has to hold the relayers' rows: deliveries are sent in the order in which they
-     * were put. Events of relayers without a notification are left out.
-     */
-    putMany(events: ReadonlyArray<RelayerEvent>): Effect.Effect<void>
-    /** An SQL expression, whose text `putTransactions` needs. The notifications that it reads exist until the transaction ends. */
-    notificationsOf(relayerNumbers: ReadonlyArray<number>): Statement.Fragment
-    /**
-     * Part of the running transaction, which has to hold the rows of the transactions: deliveries about one of them are sent
-     * in the order in which they were put, and do not wait for those about others. `notifications`: what `notificationsOf` reads.
-     */
-    putTransactions(events: ReadonlyArray<TransactionEvent>, notifications: string | undefined): Effect.Effect<void>
-  }
->()("effect-relayer/server/outbox/Outbox") {
-  static readonly layer = Layer.effect(
-    Outbox,
-    Effect.gen(function* () {
-      const repo = yield* makeOutboxRepo
-      const written = yield* commitSignalOf("deliveries")
-      const random = yield* SecureRandom.SecureRandom
+const makeOutbox = Effect.gen(function* () {
+  const repo = yield* makeOutboxRepo
+  const written = yield* commitSignalOf("deliveries")
+  const random = yield* SecureRandom.SecureRandom
 
-      const deliveriesOf = Effect.fnUntraced(function* ({ eventId, type, relayer }: RelayerEvent) {
-        const { id: lane, notification_id } = relayer
+  const deliveriesOf = Effect.fnUntraced(function* ({ eventId, type, relayer }: RelayerEvent) {
+    const { id: lane, notification_id } = relayer
+    if (notification_id === undefined) return []
+    const id = yield* random.uuidV7()
+    const body = Webhook.relayerBody({ id, type, relayer, at: yield* DateTime.now })
+    return [{ id, notification_id, event_id: eventId, lane, event: type, body } satisfies NewDelivery]
+  })
+
+  const insert = Effect.fnUntraced(function* (deliveries: ReadonlyArray<NewDelivery>) {
+    if (deliveries.length === 0) return
+    yield* repo.insert(deliveries)
+    yield* written.afterCommit
+  })
+
+  /**
+   * Part of the running transaction, which has to hold the relayers' rows: deliveries are sent in the order in which they
+   * were put. Events of relayers without a notification are left out.
+   */
+  const putMany = Effect.fn("Outbox.putMany")(function* (events: ReadonlyArray<RelayerEvent>) {
+    yield* insert((yield* Effect.forEach(events, deliveriesOf)).flat())
+  })
+
+  /**
+   * Part of the running transaction, which has to hold the rows of the transactions: deliveries about one of them are sent
+   * in the order in which they were put, and do not wait for those about others. `notifications`: what `notificationsOf` reads.
+   */
+  const putTransactions = Effect.fn("Outbox.putTransactions")(function* (
+    events: ReadonlyArray<TransactionEvent>,
+    read: string | undefined
+  ) {
+    if (read === undefined) return
+    const notifications = decodeNotifications(read)
+    const at = yield* DateTime.now
+    const deliveries = yield* Effect.forEach(events, ({ eventId, type, id: lane, relayerNumber, data }) =>
+      Effect.gen(function* () {
+        const notification_id = notifications[relayerNumber]
         if (notification_id === undefined) return []
         const id = yield* random.uuidV7()
-        const body = Webhook.relayerBody({ id, type, relayer, at: yield* DateTime.now })
+        const body = Webhook.transactionBody({ id, type, at, transaction: data })
         return [{ id, notification_id, event_id: eventId, lane, event: type, body } satisfies NewDelivery]
       })
+    )
+    yield* insert(deliveries.flat())
+  })
 
-      const insert = Effect.fnUntraced(function* (deliveries: ReadonlyArray<NewDelivery>) {
-        if (deliveries.length === 0) return
-        yield* repo.insert(deliveries)
-        yield* written.afterCommit
-      })
+  return { putMany, notificationsOf: repo.notificationsOf, putTransactions }
+})
 
-      const putMany = Effect.fn("Outbox.putMany")(function* (events: ReadonlyArray<RelayerEvent>) {
-        yield* insert((yield* Effect.forEach(events, deliveriesOf)).flat())
-      })
-
-      const putTransactions = Effect.fn("Outbox.putTransactions")(function* (
-        events: ReadonlyArray<TransactionEvent>,
-        read: string | undefined
-      ) {
-        if (read === undefined) return
-        const notifications = decodeNotifications(read)
-        const at = yield* DateTime.now
-        const deliveries = yield* Effect.forEach(events, ({ eventId, type, id: lane, relayerNumber, data }) =>
-          Effect.gen(function* () {
-            const notification_id = notifications[relayerNumber]
-            if (notification_id === undefined) return []
-            const id = yield* random.uuidV7()
-            const body = Webhook.transactionBody({ id, type, at, transaction: data })
-            return [{ id, notification_id, event_id: eventId, lane, event: type, body } satisfies NewDelivery]
-          })
-        )
-        yield* insert(deliveries.flat())
-      })
-
-      return Outbox.of({ putMany, notificationsOf: repo.notificationsOf, putTransactions })
-    })
-  ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+export class Outbox extends Context.Service<Outbox, Effect.Success<typeof makeOutbox>>()(
+  "effect-relayer/server/outbox/Outbox"
+) {
+  static readonly layer = Layer.effect(Outbox, makeOutbox).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

@@ -5,12 +5,10 @@ import type { Exit, Option } from "effect"
 import { maskRpc } from "../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import { networkId } from "../../domain/network/Network.ts"
-import type { Network, NetworkType } from "../../domain/network/Network.ts"
+import type { Network } from "../../domain/network/Network.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, DisabledReason, Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
-import type { Versioned } from "../../domain/request/Request.ts"
-import type { AddressPart } from "../../sql/Rows.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { openRpcUrls, refuseRpcUrls, sealRpcUrls } from "../chains/RpcNodes.ts"
 import { Networks } from "../networks/Networks.ts"
@@ -71,71 +69,65 @@ export interface WithChannels {
   readonly version: string
 }
 
-export class RelayerTargets extends Context.Service<
-  RelayerTargets,
-  {
-    get(id: RelayerId): Effect.Effect<RelayerTarget, RelayerNotFound>
+const makeRelayerTargets = Effect.gen(function* () {
+  const sql = yield* client
+  const repo = yield* RelayersRepo.make
+  const networks = yield* Networks
+  const relayerUrls = yield* makeRelayerUrls
+
+  const networkOf = Effect.fnUntraced(
+    function* ({ network_type, network }: Relayer, own: ReadonlyArray<RpcConfig> | undefined) {
+      const id = networkId(network_type, network)
+      return own === undefined ? yield* networks.callable(id) : { network: (yield* networks.get(id)).value, urls: own }
+    },
+    // A network exists as long as its relayers do: this relayer was deleted meanwhile.
+    Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))
+  )
+
+  /** Lanes that step together read their relayers by one statement. */
+  const find = yield* Batcher.make<RelayerId, Exit.Exit<Option.Option<HeldRelayer>>>(sql, { all: repo.findSealed })
+
+  const get = Effect.fn("RelayerTargets.get")(function* (id: RelayerId) {
+    const found = yield* Effect.flatMap(Effect.flatten(find(id)), orNotFound)
+    const { value: relayer, version } = found
+    return { relayer, version, ...(yield* networkOf(relayer, yield* relayerUrls.open(found))) }
+  })
+
+  /** Locks the relayer's row until the running transaction ends. */
+  const hold = Effect.fn("RelayerTargets.hold")((id: RelayerId) => Effect.flatMap(repo.findForUpdate(id), orNotFound))
+
+  const logChange = (annotations: Record<string, unknown>, reason: DisabledReason | undefined) =>
+    reason === undefined
+      ? Effect.annotateLogs(Effect.logInfo("relayer enabled"), annotations)
+      : Effect.annotateLogs(Effect.logWarning("relayer disabled"), {
+          ...annotations,
+          disabled_reason: reason.type,
+          details: reason.details
+        })
+
+  /** The caller holds the relayer, and publishes the event. `undefined` enables the relayer. */
+  const setDisabled = Effect.fn("RelayerTargets.setDisabled")(function* (
+    id: RelayerId,
+    reason: DisabledReason | undefined
+  ) {
+    const { value, version } = yield* repo.setDisabled(id, reason)
+    yield* logChange({ relayer_id: id, version }, reason)
+    return value
+  })
+
+  return {
+    get,
     /** Addresses of relayers on networks of the type that have the letters of `part`. */
-    addresses(type: NetworkType, part: AddressPart): Effect.Effect<ReadonlyArray<string>>
+    addresses: repo.addresses,
     /** Relayers of stellar whose policy has channels, and those with one of the addresses. */
-    withChannels(addresses: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<WithChannels>>
-    /** Locks the relayer's row until the running transaction ends. */
-    hold(id: RelayerId): Effect.Effect<Versioned<Relayer>, RelayerNotFound>
-    /** The caller holds the relayer, and publishes the event. `undefined` enables the relayer. */
-    setDisabled(id: RelayerId, reason: DisabledReason | undefined): Effect.Effect<Relayer>
+    withChannels: repo.withChannels,
+    hold,
+    setDisabled
   }
->()("effect-relayer/server/relayers/RelayerTargets") {
-  static readonly layer = Layer.effect(
-    RelayerTargets,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const repo = yield* RelayersRepo.make
-      const networks = yield* Networks
-      const relayerUrls = yield* makeRelayerUrls
+})
 
-      const networkOf = Effect.fnUntraced(
-        function* ({ network_type, network }: Relayer, own: ReadonlyArray<RpcConfig> | undefined) {
-          const id = networkId(network_type, network)
-          return own === undefined
-            ? yield* networks.callable(id)
-            : { network: (yield* networks.get(id)).value, urls: own }
-        },
-        // A network exists as long as its relayers do: this relayer was deleted meanwhile.
-        Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))
-      )
-
-      /** Lanes that step together read their relayers by one statement. */
-      const find = yield* Batcher.make<RelayerId, Exit.Exit<Option.Option<HeldRelayer>>>(sql, { all: repo.findSealed })
-
-      const get = Effect.fn("RelayerTargets.get")(function* (id: RelayerId) {
-        const found = yield* Effect.flatMap(Effect.flatten(find(id)), orNotFound)
-        const { value: relayer, version } = found
-        return { relayer, version, ...(yield* networkOf(relayer, yield* relayerUrls.open(found))) }
-      })
-
-      const hold = Effect.fn("RelayerTargets.hold")((id: RelayerId) =>
-        Effect.flatMap(repo.findForUpdate(id), orNotFound)
-      )
-
-      const logChange = (annotations: Record<string, unknown>, reason: DisabledReason | undefined) =>
-        reason === undefined
-          ? Effect.annotateLogs(Effect.logInfo("relayer enabled"), annotations)
-          : Effect.annotateLogs(Effect.logWarning("relayer disabled"), {
-              ...annotations,
-              disabled_reason: reason.type,
-              details: reason.details
-            })
-
-      const setDisabled = Effect.fn("RelayerTargets.setDisabled")(function* (
-        id: RelayerId,
-        reason: DisabledReason | undefined
-      ) {
-        const { value, version } = yield* repo.setDisabled(id, reason)
-        yield* logChange({ relayer_id: id, version }, reason)
-        return value
-      })
-
-      return RelayerTargets.of({ get, addresses: repo.addresses, withChannels: repo.withChannels, hold, setDisabled })
-    })
-  ).pipe(Layer.provide(RelayerMacs.layer))
+export class RelayerTargets extends Context.Service<RelayerTargets, Effect.Success<typeof makeRelayerTargets>>()(
+  "effect-relayer/server/relayers/RelayerTargets"
+) {
+  static readonly layer = Layer.effect(RelayerTargets, makeRelayerTargets).pipe(Layer.provide(RelayerMacs.layer))
 }

@@ -111,50 +111,45 @@ const rowOfMac = ({ id, network_type, network, signer_id, address }: RelayerIden
   content: { network_type, network, signer_id, address }
 })
 
-export class RelayerMacs extends Context.Service<
-  RelayerMacs,
-  {
-    make(identity: RelayerIdentity): Effect.Effect<string>
-    /** Dies with `RowChanged` if a MAC does not belong to what the JSON shows. */
-    verify(relayers: ReadonlyArray<AuthenticatedRelayer>): Effect.Effect<void>
+const makeRelayerMacs = Effect.gen(function* () {
+  const macs = yield* RowMacs
+
+  /** The verified JSON by id. It is remembered, because a verification costs as much as reading the relayer. */
+  const verified = new Map<string, AuthenticatedRelayer>()
+  let size = 0
+
+  const remember = ({ id, json, mac }: AuthenticatedRelayer) => {
+    size += json.length - (verified.get(id)?.json.length ?? 0)
+    if (size > maxRemembered) {
+      verified.clear()
+      size = json.length
+    }
+    verified.set(id, { id, json, mac })
   }
->()("effect-relayer/server/relayers/StoredRelayer/RelayerMacs") {
-  static readonly layer = Layer.effect(
-    RelayerMacs,
-    Effect.gen(function* () {
-      const macs = yield* RowMacs
 
-      /** The verified JSON by id. It is remembered, because a verification costs as much as reading the relayer. */
-      const verified = new Map<string, AuthenticatedRelayer>()
-      let size = 0
+  const isUnknown = ({ id, json, mac }: AuthenticatedRelayer) => {
+    const known = verified.get(id)
+    return known === undefined || known.json !== json || known.mac !== mac
+  }
 
-      const remember = ({ id, json, mac }: AuthenticatedRelayer) => {
-        size += json.length - (verified.get(id)?.json.length ?? 0)
-        if (size > maxRemembered) {
-          verified.clear()
-          size = json.length
-        }
-        verified.set(id, { id, json, mac })
-      }
+  const verifyOne = (relayer: AuthenticatedRelayer) =>
+    Effect.map(
+      macs.verify(rowOfMac({ ...(JSON.parse(relayer.json) as RelayerIdentity), id: relayer.id }), relayer.mac),
+      () => remember(relayer)
+    )
 
-      const isUnknown = ({ id, json, mac }: AuthenticatedRelayer) => {
-        const known = verified.get(id)
-        return known === undefined || known.json !== json || known.mac !== mac
-      }
-
-      const verifyOne = (relayer: AuthenticatedRelayer) =>
-        Effect.map(
-          macs.verify(rowOfMac({ ...(JSON.parse(relayer.json) as RelayerIdentity), id: relayer.id }), relayer.mac),
-          () => remember(relayer)
-        )
-
-      const verify = (relayers: ReadonlyArray<AuthenticatedRelayer>) =>
-        Effect.suspend(() => {
-          const unknown = relayers.filter(isUnknown)
-          return unknown.length === 0 ? Effect.void : Effect.forEach(unknown, verifyOne, { discard: true })
-        })
-
-      return RelayerMacs.of({ make: (identity) => macs.make(rowOfMac(identity)), verify })
+  /** Dies with `RowChanged` if a MAC does not belong to what the JSON shows. */
+  const verify = (relayers: ReadonlyArray<AuthenticatedRelayer>) =>
+    Effect.suspend(() => {
+      const unknown = relayers.filter(isUnknown)
+      return unknown.length === 0 ? Effect.void : Effect.forEach(unknown, verifyOne, { discard: true })
     })
-  )
+
+  return { make: (identity: RelayerIdentity) => macs.make(rowOfMac(identity)), verify }
+})
+
+export class RelayerMacs extends Context.Service<RelayerMacs, Effect.Success<typeof makeRelayerMacs>>()(
+  "effect-relayer/server/relayers/StoredRelayer/RelayerMacs"
+) {
+  static readonly layer = Layer.effect(RelayerMacs, makeRelayerMacs)
 }

@@ -1,6 +1,6 @@
 // Secrets at rest: envelope encryption under the current master key, bound to the row and column that hold them.
 import { Array as Arr, Context, Duration, Effect, Exit, Layer, Redacted, Ref, Schema } from "effect"
-import type { Cause, Option, Scope } from "effect"
+import type { Cause, Option } from "effect"
 import { Aead, Digest, SecureRandom } from "effect/crypto"
 import type { CryptoError } from "effect/crypto"
 import { Hex } from "effect/encoding"
@@ -350,90 +350,88 @@ const place = (name: string) => ({ table: "service_secrets", id: name, column: "
 
 const random = () => Redacted.make(randomBytes(32).toString("base64"))
 
-export class ServiceSecrets extends Context.Service<
-  ServiceSecrets,
-  {
-    /**
-     * 256 random bits as base64. Before the start, or if the stored value could not be opened at the start, it is read each time on the
-     * connection of the caller, or stored in the transaction of the caller, and never remembered.
-     */
-    get(name: SecretName): Effect.Effect<string>
-    /** Stores `own` unless an instance has stored a secret of this name. Returns the stored one. Never part of the caller's transaction. */
-    share(name: string, own: Redacted.Redacted): Effect.Effect<Redacted.Redacted>
-    /**
-     * Remembers the stored secrets, and creates those that do not exist. A secret that is remembered but not stored any more is stored
-     * again: this process has made rows with it. Never part of the caller's transaction.
-     */
-    readonly load: Effect.Effect<void>
-    /** Loads the secrets, and then again and again until the scope closes. The database has to accept what the service seals. */
-    readonly start: Effect.Effect<void, never, Scope.Scope>
-  }
->()("effect-relayer/server/secrets/Secrets/ServiceSecrets") {
-  static readonly layer = Layer.effect(
-    ServiceSecrets,
-    Effect.gen(function* () {
-      const repo = yield* makeServiceSecretsRepo
-      const secrets = yield* Secrets
-      const apart = yield* Transaction.apart
-      const known = new Map<SecretName, string>()
-      /** Reported once. */
-      const unreadable = new Set<SecretName>()
+const makeServiceSecrets = Effect.gen(function* () {
+  const repo = yield* makeServiceSecretsRepo
+  const secrets = yield* Secrets
+  const apart = yield* Transaction.apart
+  const known = new Map<SecretName, string>()
+  /** Reported once. */
+  const unreadable = new Set<SecretName>()
 
-      const keep = Effect.fnUntraced(function* (name: string, own: Redacted.Redacted) {
-        return yield* repo.keep(name, yield* secrets.seal(own, place(name)))
-      })
+  const keep = Effect.fnUntraced(function* (name: string, own: Redacted.Redacted) {
+    return yield* repo.keep(name, yield* secrets.seal(own, place(name)))
+  })
 
-      const stored = Effect.fnUntraced(function* (name: string, own: Redacted.Redacted) {
-        const found = (yield* repo.find([name])).get(name)
-        return yield* Effect.orDie(secrets.open(found ?? (yield* keep(name, own)), place(name)))
-      })
+  const stored = Effect.fnUntraced(function* (name: string, own: Redacted.Redacted) {
+    const found = (yield* repo.find([name])).get(name)
+    return yield* Effect.orDie(secrets.open(found ?? (yield* keep(name, own)), place(name)))
+  })
 
-      const get = (name: SecretName) =>
-        Effect.suspend(() => {
-          const secret = known.get(name)
-          return secret === undefined ? Effect.map(stored(name, random()), Redacted.value) : Effect.succeed(secret)
-        })
-
-      const loadOne = Effect.fnUntraced(function* (name: SecretName, found: Uint8Array | undefined) {
-        const before = known.get(name)
-        const own = before === undefined ? random() : Redacted.make(before)
-        if (found === undefined && before !== undefined) {
-          yield* Effect.annotateLogs(
-            Effect.logWarning("a secret of the service is not in the database any more: it is stored again"),
-            { name }
-          )
-        }
-        const opened = yield* Effect.exit(secrets.open(found ?? (yield* keep(name, own)), place(name)))
-        if (Exit.isFailure(opened)) {
-          // Another instance may have sealed it with a key that this one does not know. Then this one goes on with what it remembers.
-          if (before !== undefined || unreadable.has(name)) return
-          unreadable.add(name)
-          return yield* Effect.annotateLogs(Effect.logWarning("a secret of the service cannot be opened"), { name })
-        }
-        const secret = Redacted.value(opened.value)
-        if (before !== undefined && before !== secret) {
-          yield* Effect.annotateLogs(
-            Effect.logWarning("a secret of the service is another one in the database: this process uses that one now"),
-            { name }
-          )
-        }
-        known.set(name, secret)
-      })
-
-      const load = Effect.gen(function* () {
-        const found = yield* repo.find(secretNames)
-        yield* Effect.forEach(secretNames, (name) => loadOne(name, found.get(name)), { discard: true })
-      }).pipe(apart, Effect.withSpan("Secrets.load"))
-
-      const again = Effect.ignoreCause(Effect.delay(load, interval), {
-        log: "Debug",
-        message: "cannot compare the secrets of the service"
-      })
-      const start = Effect.andThen(load, Effect.asVoid(Effect.forkScoped(Effect.forever(again))))
-
-      return ServiceSecrets.of({ get, share: (name, own) => apart(stored(name, own)), load, start })
+  /**
+   * 256 random bits as base64. Before the start, or if the stored value could not be opened at the start, it is read each time on the
+   * connection of the caller, or stored in the transaction of the caller, and never remembered.
+   */
+  const get = (name: SecretName) =>
+    Effect.suspend(() => {
+      const secret = known.get(name)
+      return secret === undefined ? Effect.map(stored(name, random()), Redacted.value) : Effect.succeed(secret)
     })
-  )
+
+  const loadOne = Effect.fnUntraced(function* (name: SecretName, found: Uint8Array | undefined) {
+    const before = known.get(name)
+    const own = before === undefined ? random() : Redacted.make(before)
+    if (found === undefined && before !== undefined) {
+      yield* Effect.annotateLogs(
+        Effect.logWarning("a secret of the service is not in the database any more: it is stored again"),
+        { name }
+      )
+    }
+    const opened = yield* Effect.exit(secrets.open(found ?? (yield* keep(name, own)), place(name)))
+    if (Exit.isFailure(opened)) {
+      // Another instance may have sealed it with a key that this one does not know. Then this one goes on with what it remembers.
+      if (before !== undefined || unreadable.has(name)) return
+      unreadable.add(name)
+      return yield* Effect.annotateLogs(Effect.logWarning("a secret of the service cannot be opened"), { name })
+    }
+    const secret = Redacted.value(opened.value)
+    if (before !== undefined && before !== secret) {
+      yield* Effect.annotateLogs(
+        Effect.logWarning("a secret of the service is another one in the database: this process uses that one now"),
+        { name }
+      )
+    }
+    known.set(name, secret)
+  })
+
+  /**
+   * Remembers the stored secrets, and creates those that do not exist. A secret that is remembered but not stored any more is stored
+   * again: this process has made rows with it. Never part of the caller's transaction.
+   */
+  const load = Effect.gen(function* () {
+    const found = yield* repo.find(secretNames)
+    yield* Effect.forEach(secretNames, (name) => loadOne(name, found.get(name)), { discard: true })
+  }).pipe(apart, Effect.withSpan("Secrets.load"))
+
+  const again = Effect.ignoreCause(Effect.delay(load, interval), {
+    log: "Debug",
+    message: "cannot compare the secrets of the service"
+  })
+  /** Loads the secrets, and then again and again until the scope closes. The database has to accept what the service seals. */
+  const start = Effect.andThen(load, Effect.asVoid(Effect.forkScoped(Effect.forever(again))))
+
+  return {
+    get,
+    /** Stores `own` unless an instance has stored a secret of this name. Returns the stored one. Never part of the caller's transaction. */
+    share: (name: string, own: Redacted.Redacted) => apart(stored(name, own)),
+    load,
+    start
+  }
+})
+
+export class ServiceSecrets extends Context.Service<ServiceSecrets, Effect.Success<typeof makeServiceSecrets>>()(
+  "effect-relayer/server/secrets/Secrets/ServiceSecrets"
+) {
+  static readonly layer = Layer.effect(ServiceSecrets, makeServiceSecrets)
 }
 
 // Authenticates columns that are not secret but direct how secrets and money are used: a MAC of them is stored in their row.
