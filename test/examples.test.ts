@@ -46,7 +46,7 @@ layer(TestApi.layer())("examples/send.ts", (it) => {
       assert.strictEqual(sent.status, "pending")
       assert.strictEqual((yield* Send.send(relayer.id, to, "once")).id, sent.id)
       const params = { relayer_id: relayer.id, transaction_id: sent.id }
-      yield* client.transactions.cancel({ params })
+      yield* client.transactions.cancel({ params, query: {} })
       assert.strictEqual((yield* Send.untilFinal(relayer.id, sent.id)).status, "canceled")
     })
   )

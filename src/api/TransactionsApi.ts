@@ -4,6 +4,7 @@ import { RelayerId } from "../domain/relayer/Relayer.ts"
 import {
   AllTransactionsQuery,
   CanceledTransactions,
+  CancelQuery,
   SequenceParam,
   TransactionExplanation,
   TransactionQuery
@@ -191,8 +192,9 @@ export class TransactionsApi extends Endpoint.group(
     scope: "transactions:write",
     summary: "Cancel a transaction",
     description:
-      "Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may still be executed. A key with `transaction_limits` cancels only what it, or a key that it created, has sent.",
+      "Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may still be executed. With `only_pending=true`, no no-op is ever sent: the response is a transaction with the status `canceled`, also if it was canceled before, or 409 because it was signed or is final, and nothing has changed. A key with `transaction_limits` cancels only what it, or a key that it created, has sent.",
     params: ofTransaction,
+    query: CancelQuery,
     success: Envelope.of(TransactionResponse),
     error: [Errors.TransactionConflictError, Errors.TransactionLimitExceededError, ...notFound]
   }),

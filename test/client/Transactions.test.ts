@@ -32,8 +32,11 @@ layerEach(TestApi.layer())("the typed client", (it) => {
       assert.strictEqual((yield* transactions.explain({ params })).data.code, "queued")
       const replaced = yield* transactions.replace({ params, payload: { to, value: 1n, wait_for_funds: true } })
       assert.deepInclude(replaced.data, { network_type: "evm", value: 1n })
-      assert.strictEqual((yield* transactions.cancel({ params })).data.status, "canceled")
-      assert.strictEqual((yield* Effect.flip(transactions.cancel({ params })))._tag, "TransactionConflict")
+      assert.strictEqual(
+        (yield* transactions.cancel({ params, query: { only_pending: true } })).data.status,
+        "canceled"
+      )
+      assert.strictEqual((yield* Effect.flip(transactions.cancel({ params, query: {} })))._tag, "TransactionConflict")
       const byNonce = transactions.byNonce({ params: { ...sender, nonce: 7 } })
       assert.strictEqual((yield* Effect.flip(byNonce))._tag, "TransactionNotFound")
     })

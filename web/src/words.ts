@@ -392,6 +392,10 @@ export const words = {
       "transaction.expired": "Expired"
     },
     cancel: "Cancel…",
+    cancelUnsigned: "Cancel if unsigned…",
+    cancelUnsignedTitle: "Cancel this transaction only if nothing is signed?",
+    cancelUnsignedText:
+      "If the service signs it before the cancel arrives, nothing changes, and this dialog says so: no no-op is sent, and the transaction goes on.",
     cancelTitle: "Cancel this transaction?",
     cancelAction: "Cancel transaction",
     cancelPending: "Nothing is signed yet. If the answer has the state Canceled, the transaction has no effect.",

@@ -186,7 +186,10 @@ export const TransactionsCommand = Command.make("transactions").pipe(
         body: ReplaceEvmTransaction
       }
     ),
-    Verb.call("cancel", "transactions.cancel", ["transactions cancel payouts 4f1c…"]),
+    Verb.call("cancel", "transactions.cancel", [
+      "transactions cancel payouts 4f1c…",
+      "transactions cancel payouts 4f1c… --only-pending"
+    ]),
     Verb.call("cancel-pending", "transactions.cancelPending", ["transactions cancel-pending payouts"], {
       about: "Cancel all open transactions of a relayer.",
       flags

@@ -228,6 +228,24 @@ export const cancelOpen = (
   return intent === "execute" || isYielding(transaction) ? undefined : Result.succeed({ _tag: "unchanged" })
 }
 
+/**
+ * What a cancel does that must send nothing: it ends a transaction of which nothing was signed, and refuses every other one. A
+ * transaction that is canceled already has no effect, so a repetition is answered as the first request was.
+ */
+export const cancelUnsigned = <F extends Family>(
+  { cancel }: Pick<Rules<F>, "cancel">,
+  transaction: Transaction<F>
+): Result.Result<Cancellation, TransactionConflict> => {
+  if (transaction.state === "canceled") return Result.succeed({ _tag: "unchanged" })
+  const error =
+    "was signed, or may have been: only_pending cancels only what can have no effect; without only_pending, the service tries to prevent the effect"
+  return Result.filterOrFail(
+    cancel(transaction),
+    ({ _tag }) => _tag === "finish",
+    () => new TransactionConflict({ error })
+  )
+}
+
 /** Whether a new version can still win. Versions before it that were sent may win all the same. */
 export const canReplace = (transaction: Transaction): Result.Result<void, TransactionConflict> => {
   const { state, intent, mined } = transaction

@@ -23,6 +23,14 @@ export const batchOf = <S extends Schema.Top>(body: S, ...examples: ReadonlyArra
     )
   })
 
+export const CancelQuery = {
+  only_pending: Schema.optionalKey(
+    flag(
+      "Whether the transaction is only canceled if nothing of it was ever signed. Otherwise the response is 409, nothing is sent, and the transaction stays as it is."
+    )
+  )
+}
+
 /** What a cancel of all open transactions did. The names are those of existing clients. */
 export const CanceledTransactions = Schema.Struct({
   queued_for_cancellation_transaction_ids: field(

@@ -116,9 +116,11 @@ export class Ledger extends Context.Service<
      */
     feesOfLastDay(limit: LimitKey): Effect.Effect<bigint>
 
+    /** `onlyPending`: as `cancelUnsigned` of `Rules.ts`. */
     cancel(
       relayerNumber: number,
-      id: TransactionId
+      id: TransactionId,
+      onlyPending?: boolean
     ): Effect.Effect<StoredTransaction, TransactionNotFound | TransactionConflict>
     /** Cancels them in one SQL transaction. Returns those that are canceled or are being ended. */
     cancelMany(relayerNumber: number, ids: ReadonlyArray<TransactionId>): Effect.Effect<ReadonlyArray<TransactionId>>

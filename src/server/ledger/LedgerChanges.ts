@@ -3,7 +3,7 @@ import { Clock, Effect, Option, Result } from "effect"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { present } from "../../networks/core/Presentation.ts"
-import { canReplace } from "../../networks/core/Rules.ts"
+import { cancelUnsigned, canReplace } from "../../networks/core/Rules.ts"
 import { newestRequest } from "../../networks/core/Transaction.ts"
 import { RelayerPaused } from "../../networks/core/TransactionLimits.ts"
 import { TransactionNotFound } from "../../networks/core/TransactionValues.ts"
@@ -58,17 +58,19 @@ export const make = Effect.gen(function* () {
     return after
   })
 
-  const cancelHeld = Effect.fnUntraced(function* (before: StoredTransaction) {
+  const cancelHeld = Effect.fnUntraced(function* (before: StoredTransaction, onlyPending = false) {
     const { rules } = networks.of(before.chain)
-    const cancellation = yield* Effect.fromResult(rules.cancel(before.transaction))
+    const cancellation = yield* Effect.fromResult(
+      onlyPending ? cancelUnsigned(rules, before.transaction) : rules.cancel(before.transaction)
+    )
     if (cancellation._tag === "unchanged") return before
     const after = withCancellation(before.transaction, cancellation, yield* Clock.currentTimeMillis)
     return yield* save("transaction.canceled", { before, after })
   })
 
   const cancel = Effect.fn("Ledger.cancel")(
-    function* (relayerNumber: number, id: TransactionId) {
-      return yield* cancelHeld(yield* hold(relayerNumber, id))
+    function* (relayerNumber: number, id: TransactionId, onlyPending?: boolean) {
+      return yield* cancelHeld(yield* hold(relayerNumber, id), onlyPending)
     },
     transaction,
     retryDeadlock

@@ -179,10 +179,10 @@ const cancelShare = 1 / 3
 const makeCancellations = Effect.fnUntraced(function* (checkOwn: Effect.Success<typeof makeOwnCheck>) {
   const ledger = yield* Ledger
 
-  const cancel = Effect.fnUntraced(function* (relayerNumber: number, id: TransactionId) {
+  const cancel = Effect.fnUntraced(function* (relayerNumber: number, id: TransactionId, onlyPending: boolean) {
     const { transactionLimits } = yield* Caller.current
     if (transactionLimits !== undefined) yield* checkOwn(yield* ledger.get(relayerNumber, id))
-    return yield* ledger.cancel(relayerNumber, id)
+    return yield* ledger.cancel(relayerNumber, id, onlyPending)
   })
 
   /** The open transactions that the caller may cancel, and those that it may not. Each sending API key is checked once. */
@@ -264,10 +264,14 @@ export class Transactions extends Context.Service<
       id: TransactionId,
       replacement: TransactionReplacement | JsonBody
     ): Effect.Effect<ShownTransaction, Refusal | TransactionNotFound>
-    /** Only the status `canceled` promises that the transaction has no effect. */
+    /**
+     * Only the status `canceled` promises that the transaction has no effect. With `onlyPending`, it is canceled if nothing was
+     * ever signed; otherwise the call fails, and nothing is changed or sent.
+     */
     cancel(
       relayerId: RelayerId,
-      id: TransactionId
+      id: TransactionId,
+      onlyPending?: boolean
     ): Effect.Effect<ShownTransaction, Unknown | TransactionConflict | TransactionLimitExceeded>
     cancelPending(relayerId: RelayerId): Effect.Effect<CanceledTransactions, RelayerNotFound>
   }
@@ -385,8 +389,12 @@ export class Transactions extends Context.Service<
           ).pipe(Effect.flatMap(views.one))
       )
 
-      const cancel = Effect.fn("Transactions.cancel")(function* (relayerId: RelayerId, id: TransactionId) {
-        return yield* views.one(yield* cancellations.cancel(yield* senders.numberOf(relayerId), id))
+      const cancel = Effect.fn("Transactions.cancel")(function* (
+        relayerId: RelayerId,
+        id: TransactionId,
+        onlyPending = false
+      ) {
+        return yield* views.one(yield* cancellations.cancel(yield* senders.numberOf(relayerId), id, onlyPending))
       })
 
       const cancelPending = Effect.fn("Transactions.cancelPending")(function* (relayerId: RelayerId) {

@@ -40,7 +40,8 @@ export const TransactionsHttp = HttpApiBuilder.group(
         get: ({ params }) => Respond.one(transactions.get(params.relayer_id, params.transaction_id)),
         byNonce: ({ params }) => Respond.one(transactions.byNonce(params.relayer_id, params.nonce)),
         explain: ({ params }) => Respond.one(transactions.explain(params.relayer_id, params.transaction_id)),
-        cancel: ({ params }) => Respond.one(transactions.cancel(params.relayer_id, params.transaction_id)),
+        cancel: ({ params, query }) =>
+          Respond.one(transactions.cancel(params.relayer_id, params.transaction_id, query.only_pending)),
         cancelPending: ({ params }) => Respond.one(transactions.cancelPending(params.relayer_id))
       })
   })

@@ -61,6 +61,14 @@ export const core: ReadonlyArray<Mutant> = [
   ]),
   ...inFile(`${source}/Rules.ts`, [
     {
+      name: "cancel-only-while-pending-sends-nothing",
+      rule: "A cancel with only_pending leaves a transaction alone that may have been signed.",
+      source: "docs/api.md: cancels",
+      before: `    ({ _tag }) => _tag === "finish",\n`,
+      after: "    () => true,\n",
+      test: "test/networks/core/Cancels.test.ts"
+    },
+    {
       name: "mined-transaction-is-not-canceled",
       rule: "A mined transaction cannot be canceled.",
       source: `${failures} 36`,

@@ -1,11 +1,11 @@
-// Withdrawals: what a client does with a transaction whose hash it does not want to wait for any longer.
+// Cancels that must send nothing: withdrawals of a client that waits no longer for a hash, and cancels only while pending.
 import { noncesOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Option } from "effect"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { accept, account } from "../../../testkit/LedgerRows.ts"
-import { contract } from "./Contract.ts"
+import { Backing, contract } from "./Contract.ts"
 import { claimOne, eventsOf, signAll, signature } from "./Fixtures.ts"
 
 const one = Effect.map(accept(account(1), 1), ([id]) => id)
@@ -21,6 +21,44 @@ contract("a withdrawal", (it) => {
       assert.deepStrictEqual(yield* eventsOf(id), ["transaction.created", "transaction.canceled"])
       assert.isTrue(Option.isNone(yield* transactions.withdraw(1, id)), "it is final")
       assert.strictEqual((yield* Effect.flip(transactions.withdraw(2, id)))._tag, "TransactionNotFound")
+    })
+  )
+
+  it.effect("by a caller cancels a transaction that nothing was signed for, and a repetition is answered alike", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const id = yield* one
+      const canceled = yield* transactions.cancel(1, id, true)
+      assert.strictEqual(canceled.transaction.state, "canceled")
+      assert.deepStrictEqual(yield* transactions.cancel(1, id, true), canceled)
+      assert.deepStrictEqual(yield* eventsOf(id), ["transaction.created", "transaction.canceled"])
+      assert.strictEqual((yield* Effect.flip(transactions.cancel(2, id, true)))._tag, "TransactionNotFound")
+    })
+  )
+
+  it.effect("by a caller refuses a transaction that was signed, and nothing competes with it", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const id = yield* one
+      const { hold } = yield* claimOne
+      const [signed] = yield* signAll(hold)
+      const refused = yield* Effect.flip(transactions.cancel(1, id, true))
+      assert.strictEqual(refused._tag, "TransactionConflict")
+      assert.include(refused.message, "was signed")
+      assert.deepStrictEqual(yield* transactions.get(1, id), signed)
+      assert.strictEqual((yield* transactions.cancel(1, id)).transaction.intent, "cancel", "a usual cancel competes")
+      assert.strictEqual((yield* Effect.flip(transactions.cancel(1, id, true)))._tag, "TransactionConflict")
+    })
+  )
+
+  it.effect("by a caller refuses a transaction that may have been signed before a restore", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const id = yield* one
+      yield* (yield* Backing).markRestored
+      const before = yield* transactions.get(1, id)
+      assert.strictEqual((yield* Effect.flip(transactions.cancel(1, id, true)))._tag, "TransactionConflict")
+      assert.deepStrictEqual(yield* transactions.get(1, id), before)
     })
   )
 

@@ -1,4 +1,4 @@
-// A cancel of all open transactions of a relayer with a long queue.
+// Cancels over HTTP: of all open transactions of a relayer with a long queue, and of one that is only canceled while it is pending.
 import { assert } from "@effect/vitest"
 import { Array, Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
@@ -98,5 +98,41 @@ layerEach(TestApi.layer())("a cancel of all", (it) => {
       assert.deepStrictEqual([second.total_processed, "remaining" in second], [50, false])
       assert.strictEqual((yield* cancelAll()).total_processed, 0)
     }).pipe(Effect.provide(TestApi.layer({ server: { ...Server.defaults, requestTimeoutMs } })))
+  )
+})
+
+layerEach(TestApi.layer())("a cancel with only_pending", (it) => {
+  const remove = (id: string, query: string) =>
+    Effect.flatMap(TestApi.TestApi, ({ call }) => call(`${transactions}/${id}?${query}`, { method: "DELETE" }))
+
+  it.effect("is answered alike when it is repeated, and with 409 if the transaction was signed", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { id } = dataOf(yield* send({ to: receiver, gas_price: 1, gas_limit: 21_000 }))
+      const first = yield* remove(id, "only_pending=true")
+      assert.deepStrictEqual([first.status, dataOf(first).status], [200, "canceled"])
+      const repeated = yield* remove(id, "only_pending=true")
+      assert.deepStrictEqual([repeated.status, repeated.json.data], [200, first.json.data])
+      const { id: sent } = dataOf(yield* send({ to: receiver, gas_price: 1, gas_limit: 21_000 }))
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`UPDATE transactions SET restored = true WHERE id = ${sent}`
+      const late = yield* remove(sent, "only_pending=true")
+      assert.strictEqual(late.status, 409, late.text)
+      assert.include(late.json.error ?? "", "only_pending")
+    })
+  )
+
+  it.effect("is refused if the parameter is no boolean, and cancels nothing", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { id } = dataOf(yield* send({ to: receiver, gas_price: 1, gas_limit: 21_000 }))
+      for (const query of ["only_pending=yes", "only_pending=", "only_pending=1"]) {
+        const refused = yield* remove(id, query)
+        assert.strictEqual(refused.status, 400, refused.text)
+        assert.match(refused.json.error ?? "", /^only_pending: /)
+      }
+      const { call } = yield* TestApi.TestApi
+      assert.deepInclude((yield* call(`${transactions}/${id}`)).json.data, { status: "pending", is_canceled: false })
+    })
   )
 })

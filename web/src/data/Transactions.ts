@@ -95,8 +95,11 @@ export const transactionStatistics = queries((period) => {
   )
 })
 
-export const cancelTransaction = (key: string) =>
-  call(({ transactions }) => Effect.map(transactions.cancel({ params: params(key) }), ({ data }) => data))
+/** `only_pending`: it is canceled if nothing was signed; otherwise nothing happens, and the call fails. */
+export const cancelTransaction = (key: string, only_pending = false) =>
+  call(({ transactions }) =>
+    Effect.map(transactions.cancel({ params: params(key), query: { only_pending } }), ({ data }) => data)
+  )
 
 export const replaceTransaction = (key: string, payload: ReplaceTransactionRequest) =>
   call(({ transactions }) => Effect.map(transactions.replace({ params: params(key), payload }), ({ data }) => data))

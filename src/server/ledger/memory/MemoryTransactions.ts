@@ -3,7 +3,7 @@ import { Array, Clock, Effect, Option } from "effect"
 import * as Caller from "../../../domain/access/Caller.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import { currentOrigin } from "../../responses/CurrentRequest.ts"
-import { canReplace } from "../../../networks/core/Rules.ts"
+import { cancelUnsigned, canReplace } from "../../../networks/core/Rules.ts"
 import type { LaneKey } from "../../../networks/core/Rules.ts"
 import { newestRequest } from "../../../networks/core/Transaction.ts"
 import { FeeLimitExceeded } from "../../../networks/core/TransactionLimits.ts"
@@ -287,16 +287,21 @@ export const make = Effect.gen(function* () {
   const isPlaced = (id: TransactionId): boolean =>
     rows.tables().transactions.get(id)?.stored.transaction.place !== undefined
 
-  const cancelHeld = Effect.fnUntraced(function* (before: StoredTransaction) {
+  const cancelHeld = Effect.fnUntraced(function* (before: StoredTransaction, onlyPending = false) {
     const now = yield* Clock.currentTimeMillis
-    const cancellation = yield* Effect.fromResult(rows.rules.of(before.chain).rules.cancel(before.transaction))
+    const { rules } = rows.rules.of(before.chain)
+    const cancellation = yield* Effect.fromResult(
+      onlyPending ? cancelUnsigned(rules, before.transaction) : rules.cancel(before.transaction)
+    )
     if (cancellation._tag === "unchanged") return before
     const after = withCancellation(before.transaction, cancellation, now)
     return rows.writeChanges([{ before, after }], now)[0] ?? before
   })
 
-  const cancel = Effect.fn("Ledger.cancel")((relayerNumber: number, id: TransactionId) =>
-    waking(atomically(Effect.flatMap(held(relayerNumber, id), ({ stored }) => cancelHeld(stored))), () => isPlaced(id))
+  const cancel = Effect.fn("Ledger.cancel")((relayerNumber: number, id: TransactionId, onlyPending?: boolean) =>
+    waking(atomically(Effect.flatMap(held(relayerNumber, id), ({ stored }) => cancelHeld(stored, onlyPending))), () =>
+      isPlaced(id)
+    )
   )
 
   const cancelMany = Effect.fn("Ledger.cancelMany")((relayerNumber: number, ids: ReadonlyArray<TransactionId>) => {

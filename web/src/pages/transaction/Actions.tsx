@@ -134,6 +134,13 @@ const questionsOf = (id: string, transaction: Transaction) => {
       isDangerous: true,
       act: () => act(cancelTransaction(id)).finally(() => refreshAll(id))
     },
+    cancelUnsigned: {
+      title: text.cancelUnsignedTitle,
+      text: text.cancelUnsignedText,
+      action: text.cancelAction,
+      isDangerous: true,
+      act: () => act(cancelTransaction(id, true)).finally(() => refreshAll(id))
+    },
     send: {
       title: text.sendTitle,
       text: text.sendText,
@@ -199,6 +206,9 @@ export const TransactionActions = ({ id, transaction }: Props) => {
           obstacle={obstacle ?? (unsigned ? text.isUnsigned : undefined)}
           onClick={() => setSpeeding(true)}
         />
+      )}
+      {transaction.status === "pending" && (
+        <Action label={text.cancelUnsigned} obstacle={obstacle} onClick={() => ask(questions.cancelUnsigned)} />
       )}
       <Action label={text.cancel} obstacle={obstacle} onClick={() => ask(questions.cancel)} />
       {dialog}
