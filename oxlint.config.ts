@@ -10,7 +10,7 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
   ["cursors", "idempotency", "limits"],
   ["audit", "chains", "events", "outbox", "prices"],
   ["changes"],
-  ["access", "ledger", "masterKey", "networks", "notifications", "signers"],
+  ["access", "claims", "ledger", "masterKey", "networks", "notifications", "signers"],
   ["console", "relayers"],
   ["health", "lanes"],
   ["attention", "search", "transactions", "configuration"],

@@ -2,6 +2,13 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { baseline, former, migrationsTable } from "../src/sql/migrations/Former.ts"
+import { migrations } from "../src/sql/migrations/index.ts"
+
+/** The migrations after the baseline: a database of this version has their tables. */
+const later = Object.keys(migrations).flatMap((name): ReadonlyArray<readonly [number, string]> => {
+  const number = Number.parseInt(name, 10)
+  return number > baseline ? [[number, name.slice(name.indexOf("_") + 1)]] : []
+})
 
 /** The list of migrations of the database, as `[number, name]`. */
 export const list = Effect.gen(function* () {
@@ -20,6 +27,10 @@ export const makeList = Effect.fnUntraced(function* (given: Iterable<readonly [n
   }
 })
 
-export const make = makeList()
+/** A database of this version, as if the baseline had not made it. */
+export const make = makeList([...former, ...later])
 
-export const isTakenOver = Effect.map(list, (rows) => JSON.stringify(rows) === JSON.stringify([[baseline, "baseline"]]))
+export const isTakenOver = Effect.map(
+  list,
+  (rows) => JSON.stringify(rows) === JSON.stringify([[baseline, "baseline"], ...later])
+)

@@ -1,6 +1,7 @@
 // The contract: every endpoint, and what the OpenAPI document says about all of them.
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AuditApi } from "./AuditApi.ts"
+import { ClaimsApi } from "./ClaimsApi.ts"
 import { NoncesApi } from "./NoncesApi.ts"
 import { ConfigurationApi } from "./ConfigurationApi.ts"
 import { SignersApi } from "./SignersApi.ts"
@@ -34,6 +35,7 @@ const endpoints = HttpApi.make("effect-relayer")
   .add(ProvidersApi)
   .add(ApiKeysApi)
   .add(ConfigurationApi)
+  .add(ClaimsApi)
   .add(AuditApi)
   .add(EventsApi)
   .add(MasterKeyApi)

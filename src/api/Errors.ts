@@ -4,6 +4,7 @@ import { HttpApiSchema } from "effect/http-api"
 import * as ApiKey from "../domain/access/ApiKey.ts"
 import * as Caller from "../domain/access/Caller.ts"
 import { AuditCheckpointNotFound } from "../domain/audit/Audit.ts"
+import * as Claim from "../domain/claim/Claim.ts"
 import { ApplyRunning, ConfigurationNotFound, PlanOutdated, PlanRefused } from "../domain/configuration/Plan.ts"
 import * as MasterKey from "../domain/masterKey/MasterKey.ts"
 import * as Network from "../domain/network/Network.ts"
@@ -219,6 +220,23 @@ export const RotationRunningError = failure(409)(
   MasterKey.RotationRunning,
   "Rotation of the master key is running",
   "Another rotation of the master key is running."
+)
+
+export const ClaimNotFoundError = failure(404)(Claim.ClaimNotFound, "Claim not found", "Nobody holds this name.")
+export const ClaimHeldError = explained(409)(
+  Claim.ClaimHeld,
+  "Name is claimed",
+  "Another holder has the name; `error` says until when."
+)
+export const ClaimFinalError = explained(409)(
+  Claim.ClaimFinal,
+  "Claim is final",
+  "What the name stands for was done, by this holder or another one; `error` says since when it is claimed."
+)
+export const ClaimLapsedError = sentence(409)(
+  Claim.ClaimLapsed,
+  "Claim has lapsed",
+  "`by` does not hold the name any more: somebody else may have had it since."
 )
 
 export const PreconditionFailedError = failure(412)(

@@ -1,6 +1,7 @@
 // The tree of all commands. It is loaded only if the command is not `serve`.
 import { Effect } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
+import { ClaimsCommand } from "./commands/ClaimsCommand.ts"
 import { ConfigCommand } from "./commands/ConfigCommand.ts"
 import { DevCommand } from "./commands/DevCommand.ts"
 import { EventsCommand } from "./commands/EventsCommand.ts"
@@ -90,6 +91,7 @@ const root = (start: Start) =>
           NetworksCommand,
           EventsCommand,
           KeysCommand,
+          ClaimsCommand,
           AuditCommand,
           rotateKey
         ]

@@ -2,6 +2,7 @@
 // Deliveries of webhooks have a retention of their own.
 import { Duration, Effect, Layer } from "effect"
 import { makeAuditCheckpointsRepo } from "./audit/Verification.ts"
+import { Claims } from "./claims/Claims.ts"
 import { makeEventRetentionRepo } from "./events/Events.ts"
 import { makeBalancesRepo } from "./health/HealthRepo.ts"
 import { transactionRetention } from "./ledger/LedgerJobs.ts"
@@ -46,6 +47,9 @@ const sums = Layer.effectDiscard(
   })
 )
 
+/** Claims that have ended: leases, and final ones after 30 days. */
+const claims = Layer.effectDiscard(Effect.flatMap(Claims, ({ prune }) => deleteOld("claims", batch, prune(batch))))
+
 /** All of them until the scope closes. `age` applies to events and final transactions. */
 export const layer = (age: Duration.Duration) =>
-  Layer.mergeAll(audit, idempotency, balances, sums, events(age), transactionRetention(age))
+  Layer.mergeAll(audit, idempotency, balances, claims, sums, events(age), transactionRetention(age))

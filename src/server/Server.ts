@@ -7,6 +7,7 @@ import { Api } from "../api/Api.ts"
 import { ApiKeysHttp } from "./access/ApiKeysHttp.ts"
 import { AttentionHttp, InstancesHttp } from "./attention/AttentionHttp.ts"
 import { AuditHttp } from "./audit/AuditHttp.ts"
+import { ClaimsHttp } from "./claims/ClaimsHttp.ts"
 import { ProvidersHttp, RelayerHealthHttp } from "./health/RelayerHealthHttp.ts"
 import { ConfigurationHttp } from "./configuration/ConfigurationHttp.ts"
 import { EventsHttp } from "./events/EventsHttp.ts"
@@ -80,6 +81,7 @@ const handlers = Layer.mergeAll(
   NetworksHttp,
   ApiKeysHttp,
   ConfigurationHttp,
+  ClaimsHttp,
   AuditHttp,
   EventsHttp,
   MasterKeyHttp,

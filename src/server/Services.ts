@@ -8,6 +8,7 @@ import { LaneLedger } from "./ledger/LaneLedger.ts"
 import { Ledger } from "./ledger/Ledger.ts"
 import { PriceSource } from "./prices/PriceSource.ts"
 import { largestBatch } from "./networks/builtin.ts"
+import { Claims } from "./claims/Claims.ts"
 import * as UnreadableRows from "./masterKey/UnreadableRows.ts"
 import * as Retentions from "./Retentions.ts"
 import { SignerBackends } from "./signers/backends/SignerBackends.ts"
@@ -120,6 +121,7 @@ const resources = (options: Options) =>
         Networks.layer,
         ApiKeys.layer,
         MasterKeys.layer,
+        Claims.layer,
         IdempotencyStore.layer,
         ledger(options)
       )

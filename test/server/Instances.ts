@@ -5,6 +5,7 @@ import { inject } from "vitest"
 import { networks } from "../../src/process/Networks.ts"
 import * as Services from "../../src/server/Services.ts"
 import type { Audit } from "../../src/server/audit/Audit.ts"
+import type { Claims } from "../../src/server/claims/Claims.ts"
 import type { EventFeed } from "../../src/server/events/EventFeed.ts"
 import type { Notifications } from "../../src/server/notifications/Notifications.ts"
 import type { Relayers } from "../../src/server/relayers/Relayers.ts"
@@ -13,7 +14,7 @@ import { clientConfig } from "../../testkit/Postgres.ts"
 import { masterKey } from "../../testkit/TestApi.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
-export type Instance = Context.Context<Relayers | Signers | Notifications | Audit | EventFeed>
+export type Instance = Context.Context<Relayers | Signers | Notifications | Audit | EventFeed | Claims>
 
 export class Instances extends Context.Service<Instances, readonly [Instance, Instance]>()(
   "effect-relayer/test/server/Instances"

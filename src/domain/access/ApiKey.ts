@@ -33,6 +33,9 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   "api-keys:read": "See API keys with their scopes, limits and last use. The keys themselves are never shown.",
   "api-keys:write":
     "Create, change, rotate and revoke API keys, and end sessions of the console. A key gives others no more than it has itself.",
+  "claims:read": "See whether a name is claimed, until when, and whether for good.",
+  "claims:write":
+    "Claim names, extend, release and finish own claims. The names are those of the whole service: who may claim can keep others from a name.",
   "audit:read": "Read the audit log: each change, its author and its time. Verify and export it.",
   "audit:write": "Create checkpoints of the audit log.",
   "master-key:write": "Rotate the master key, which encrypts all secrets in the database.",

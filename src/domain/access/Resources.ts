@@ -94,6 +94,17 @@ export const resources = {
     onlyByName: [],
     narrowable: []
   },
+  /** Leases are not recorded: a worker may extend one every few seconds. */
+  claim: {
+    auditResource: ["claim"],
+    actions: ["claim.finalized"],
+    eventTypes: ["claim.finalized"],
+    scopes: ["claims:read", "claims:write"],
+    allScopes: ["claims:*"],
+    onlyByName: [],
+    /** The names belong to no relayer. A key that is limited to some relayers uses them for what it sends by these. */
+    narrowable: ["claims:read", "claims:write"]
+  },
   /** Sessions of the console. */
   session: {
     auditResource: ["session"],

@@ -9,6 +9,7 @@ export const tables: ReadonlyArray<string> = [
   "audit",
   "audit_checkpoints",
   "channel_keys",
+  "claims",
   "configurations",
   "console_sessions",
   "deliveries",

@@ -3,11 +3,68 @@ import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 
 const claims = "docs/security/tests.md"
+const named = "docs/api.md: claims"
 const plans = "docs/configuration-as-code.md"
 const console = "docs/security/console.md"
 const failures = "test/transactions-failures.md"
 
 export const callers: ReadonlyArray<Mutant> = [
+  ...inFile("src/server/claims/ClaimsRepo.ts", [
+    {
+      name: "claimed-name-has-one-holder",
+      rule: "Nobody but its holder claims a name before its lease has ended.",
+      source: named,
+      before: "WHERE (NOT c.is_final AND ${isOf(holder)}) OR NOT ${isOpen}",
+      after: "WHERE NOT c.is_final OR NOT ${isOpen}",
+      test: "test/server/claims/Claims.test.ts"
+    },
+    {
+      name: "final-claim-is-not-claimed",
+      rule: "A final claim is not turned into a lease, not even by its holder.",
+      source: named,
+      before: "WHERE (NOT c.is_final AND ${isOf(holder)}) OR NOT ${isOpen}",
+      after: "WHERE ${isOf(holder)} OR NOT ${isOpen}",
+      test: "test/server/claims/Claims.test.ts"
+    },
+    {
+      name: "lapsed-holder-makes-nothing-final",
+      rule: "A claim is made final only before its lease has ended.",
+      source: named,
+      before:
+        'AND ${isOf(holder)} AND NOT c.is_final AND ${isOpen}\n      RETURNING ${columns}`.pipe(Effect.flatMap(readClaim), query("ClaimsRepo.finish',
+      after:
+        'AND ${isOf(holder)} AND NOT c.is_final\n      RETURNING ${columns}`.pipe(Effect.flatMap(readClaim), query("ClaimsRepo.finish',
+      test: "test/server/claims/Claims.test.ts"
+    },
+    {
+      name: "final-claim-is-not-released",
+      rule: "Nobody releases a final claim.",
+      source: named,
+      before:
+        'WHERE c.name = ${name} AND ${isOf(holder)} AND NOT c.is_final AND ${isOpen}\n      RETURNING ${columns}`.pipe(Effect.flatMap(readClaim), query("ClaimsRepo.release',
+      after:
+        'WHERE c.name = ${name} AND ${isOf(holder)} AND ${isOpen}\n      RETURNING ${columns}`.pipe(Effect.flatMap(readClaim), query("ClaimsRepo.release',
+      test: "test/server/claims/Claims.test.ts"
+    },
+    {
+      name: "claim-belongs-to-its-key",
+      rule: "Another API key with the same `by` is another holder.",
+      source: named,
+      before: "sql`c.holder = ${by} AND c.key_id = ${keyId}`",
+      after: "sql`c.holder = ${by} AND ${keyId}::text IS NOT NULL`",
+      test: "test/server/claims/Claims.test.ts"
+    }
+  ]),
+  ...inFile("src/server/claims/Claims.ts", [
+    {
+      name: "holder-is-hidden-from-other-keys",
+      rule: "No API key reads who has claimed a name with another key.",
+      source: named,
+      before: "...(key_id === keyId ? { by: holder } : {}),",
+      after: "by: key_id === keyId ? holder : holder.trim(),",
+      test: "test/server/claims/Claims.test.ts"
+    }
+  ]),
   ...inFile("src/server/access/KeyAuthentication.ts", [
     {
       name: "scope-is-needed",
