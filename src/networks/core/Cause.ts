@@ -73,6 +73,7 @@ const finalCodes = [
   "deadline_passed",
   "would_revert",
   "gas_limit_above_block",
+  "gas_limit_below_estimate",
   "own_account_has_code",
   "reverted",
   "out_of_gas",
@@ -212,6 +213,7 @@ export const Figures = Schema.Struct({
     "given"
   ),
   gas_limit: shown(Shown.Digits, "Gas limit that the request gives.", "40000000"),
+  estimate: shown(Shown.Digits, "Gas that the call uses, as a node estimates it.", "62000"),
   block_gas_limit: shown(Shown.Digits, "Gas limit of the newest block.", "30000000"),
   required: shown(Wei, "Wei that the account needs for this transaction.", "1050000000000000"),
   available: shown(Wei, "Wei on the account that no transaction in flight reserves.", "900000000000000"),

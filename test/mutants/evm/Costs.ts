@@ -115,6 +115,14 @@ export const costs: ReadonlyArray<Mutant> = [
   ]),
   ...inFile(`${source}/Costs.ts`, [
     {
+      name: "estimate-above-its-limit-is-refused",
+      rule: "A call that uses more gas than its limit is not sent, if its caller has the two compared.",
+      source: "docs/api.md: gas limits",
+      before: "return estimate.gas > gas_limit ?",
+      after: "return estimate.gas < gas_limit ?",
+      test: `${tests}/DecidePendingCosts.test.ts`
+    },
+    {
       name: "no-ops-are-kept-back",
       rule: "The price of two no-ops is kept back before a nonce is given.",
       source: `${failures} 18`,

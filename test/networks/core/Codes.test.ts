@@ -112,6 +112,11 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
     lane(),
     seen({ head: { number: 100, hash: "block-100", gasLimit: 30_000_000n } })
   ],
+  gas_limit_below_estimate: [
+    pending({ versions: [request({ gas_limit: 40_000n, simulate: true })] }),
+    lane(),
+    seen({ estimate: { _tag: "Gas", gas: 40_001n } })
+  ],
   own_account_has_code: [
     pending({ versions: [request({ to: lane().lane.address, data: "0x01" })] }),
     lane(),

@@ -31,6 +31,7 @@ const codes = [
   "gas_price_above_cap",
   "gas_price_below_base_fee",
   "gas_limit_above_block",
+  "gas_limit_below_estimate",
   "out_of_gas",
   "durable_nonce",
   "NonceSyncFailed",

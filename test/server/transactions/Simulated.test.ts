@@ -107,6 +107,12 @@ describe("a simulation", () => {
     }
   })
 
+  it("names a limit that the call does not keep, if the request has the two compared", () => {
+    const compared = (gas_limit: bigint, simulate = true) => problemsOf({ request: { gas_limit, simulate } })
+    assert.deepStrictEqual([compared(50_000n), compared(49_999n)], [[], ["gas_limit"]])
+    assert.deepStrictEqual(compared(49_999n, false), [])
+  })
+
   it("names a price below the base fee, a lack of funds and a revert", () => {
     assert.deepStrictEqual(problemsOf({ request: { gas_price: 9n * gwei } }), ["fees"])
     assert.deepStrictEqual(problemsOf({ request: { value: ether } }), ["balance"])

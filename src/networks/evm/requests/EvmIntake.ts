@@ -33,6 +33,7 @@ import type { Admission } from "../rules/Admission.ts"
 import {
   chargesOf,
   costOf,
+  estimateAboveLimit,
   estimatedLimitOf,
   gasCapsOf,
   givenFees,
@@ -177,7 +178,9 @@ const withoutGas = ({ estimate }: SimulationView, request: Request): Violation |
   if (estimate._tag === "Refused") {
     return { field: "data", message: `the provider does not estimate the call: ${estimate.words}` }
   }
-  return estimate._tag === "Reverts" ? { field: "data", message: "the call reverts now" } : undefined
+  if (estimate._tag === "Reverts") return { field: "data", message: "the call reverts now" }
+  const above = estimateAboveLimit(request, estimate)
+  return above && { field: "gas_limit", message: `the call uses ${above.estimate} gas now` }
 }
 
 /** `violations` are the reasons for which a send would be refused whatever the chain says. */

@@ -54,6 +54,7 @@ const nodeTexts: Partial<Readonly<Record<KnownCode, (figures: Figures) => string
   gas_price_above_cap: () => "max fee per gas less than block base fee",
   gas_price_below_base_fee: () => "max fee per gas less than block base fee",
   gas_limit_above_block: () => "exceeds block gas limit",
+  gas_limit_below_estimate: () => "out of gas",
   nonce_unavailable: nonceText,
   would_revert: ({ revert_reason }) =>
     revert_reason === undefined ? "execution reverted" : `execution reverted: ${revert_reason}`

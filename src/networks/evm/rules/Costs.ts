@@ -280,6 +280,19 @@ export const gasCapsOf = (
   ...(transactionGasCap === undefined ? {} : { transactionGasCap })
 })
 
+/**
+ * The estimate, if the request has it compared with its own limit and it is above that. A call that uses more than its caller
+ * expects, such as a contract that verifies a signature, could burn the gas of a whole block.
+ */
+export const estimateAboveLimit = (
+  request: Pick<Request, "simulate" | "gas_limit">,
+  estimate: Estimate | undefined
+): { readonly gas_limit: bigint; readonly estimate: bigint } | undefined => {
+  const { gas_limit } = request
+  if (!isEstimated(request) || gas_limit === undefined || estimate?._tag !== "Gas") return undefined
+  return estimate.gas > gas_limit ? { gas_limit, estimate: estimate.gas } : undefined
+}
+
 /** Whether the call is estimated before it is signed. */
 export const isEstimated = ({ simulate, gas_limit }: Pick<Request, "simulate" | "gas_limit">): boolean =>
   simulate ?? gas_limit === undefined

@@ -13,6 +13,7 @@ import { isOwnCall } from "./Admission.ts"
 import {
   chargesOf,
   costOf,
+  estimateAboveLimit,
   estimatedLimitOf,
   firstOffer,
   gasCapsOf,
@@ -199,6 +200,12 @@ const withoutGas: Row<Evm, Seen> = (situation) => {
   return [finish({ state: "failed", cause: why })]
 }
 
+/** It holds nothing back, whatever is in flight: a request with another limit can follow at once. */
+const gasAboveLimit: Row<Evm, Seen> = ({ transaction, view }) => {
+  const figures = estimateAboveLimit(newestRequest(transaction), view.estimate)
+  return figures && [finish({ state: "failed", cause: cause("gas_limit_below_estimate", figures) })]
+}
+
 const sign = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   const known = knownOf(situation)
   if (known === undefined) return hold(situation, cause("providers_unavailable"), "providers")
@@ -224,6 +231,7 @@ const decideFirstSignature = firstOf<Evm, Seen>(
     behindRefused,
     givenBelowBaseFee,
     inquiry,
+    gasAboveLimit,
     priceAboveCap,
     unknown,
     funds,

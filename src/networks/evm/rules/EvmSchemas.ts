@@ -252,7 +252,10 @@ const sendFields = {
   ),
   simulate: maybe(
     Schema.Boolean,
-    documented("Whether the call is estimated before it is sent. The default is true if `gas_limit` is absent.", false)
+    documented(
+      "Whether the call is estimated before it is sent. The default is true if `gas_limit` is absent. If it is true and `gas_limit` is given, a call that uses more than `gas_limit` fails with `gas_limit_below_estimate` and is not sent.",
+      false
+    )
   )
 }
 

@@ -271,6 +271,10 @@ const ended = {
     final(
       `Its gas limit of ${gas_limit ?? "an unknown amount"} is above that of a block, ${block_gas_limit ?? "an unknown amount"}. No nonce was used.`
     ),
+  gas_limit_below_estimate: ({ gas_limit, estimate }) =>
+    final(
+      `Its call uses ${estimate ?? "an unknown amount of"} gas now, which is above its gas limit of ${gas_limit ?? "an unknown amount"}, so it was not sent. No nonce was used.`
+    ),
   own_account_has_code: () =>
     final(
       "Its data would call the code of its own account, which can call anybody with any value. It was not executed."

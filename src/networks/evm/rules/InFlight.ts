@@ -12,6 +12,7 @@ import type { Moment, Point, Speed } from "../../core/TransactionValues.ts"
 import {
   chargesOf,
   costOf,
+  estimateAboveLimit,
   estimatedLimitOf,
   gasCapsOf,
   givenFees,
@@ -194,9 +195,14 @@ const noop = (situation: Situation<Evm, Seen>, { attempts, newest, fees }: Forme
 
 /** The gas limit of the newest version, or why it is not known. */
 const gasLimitOf = ({ transaction, terms, view }: Situation<Evm, Seen>): Result.Result<bigint, Cause> => {
-  const { gas_limit } = newestRequest(transaction)
-  if (gas_limit !== undefined) return Result.succeed(gas_limit)
   const { estimate } = view
+  const request = newestRequest(transaction)
+  const above = estimateAboveLimit(request, estimate)
+  if (above !== undefined) {
+    const error = `it uses ${above.estimate} gas, and its gas_limit is ${above.gas_limit}`
+    return Result.fail(cause("call_not_estimated", { error }))
+  }
+  if (request.gas_limit !== undefined) return Result.succeed(request.gas_limit)
   if (estimate?._tag === "Reverts") return Result.fail(cause("waits_for_predecessors"))
   if (estimate?._tag === "Refused") return Result.fail(cause("call_not_estimated", { error: estimate.words }))
   if (estimate?._tag !== "Gas") return Result.fail(cause("providers_unavailable"))

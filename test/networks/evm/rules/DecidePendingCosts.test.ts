@@ -29,6 +29,9 @@ const notEstimated = seen({ estimate: { _tag: "Refused", words: "no" } })
 const unanswered = seen({ estimate: { _tag: "Unknown" } })
 const silent = pending({ versions: [{ to: "0x01", value: 1n }], cause: cause("providers_unavailable") })
 const refusedEstimate = pending({ versions: [{ to: "0x01", value: 1n }], cause: cause("call_not_estimated") })
+const withOwnLimit = pending({ versions: [request({ to: "0x01", gas_limit: 50_000n, simulate: true })] })
+const uses = (gas: bigint): Seen => seen({ estimate: { _tag: "Gas", gas } })
+const above = uses(50_001n)
 const own = lane().lane.address
 const poor = seen({ balance: 1n })
 const short = cause("insufficient_funds")
@@ -97,6 +100,22 @@ const costs: ReadonlyArray<Case> = [
     undefined,
     unanswered,
     now + 10 * minute
+  ],
+  ["whose estimate is its own limit", "Sign original sending", withOwnLimit, undefined, uses(50_000n)],
+  ["whose estimate is above its own limit", "Finish failed gas_limit_below_estimate", withOwnLimit, undefined, above],
+  [
+    "whose estimate is above its own limit, in a busy lane",
+    "Finish failed gas_limit_below_estimate",
+    withOwnLimit,
+    lane({ others: others({ inFlight: 1 }) }),
+    above
+  ],
+  [
+    "whose estimate is above its own limit, and that was not to be estimated",
+    "Sign original sending",
+    pending({ versions: [request({ to: "0x01", gas_limit: 50_000n, simulate: false })] }),
+    undefined,
+    above
   ],
   ["that a node refuses to estimate, with its gas given", "Sign original sending", pending(), undefined, notEstimated],
   [

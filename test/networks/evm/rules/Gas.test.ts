@@ -2,6 +2,7 @@
 import { Arbitrary, Schema } from "effect"
 import { assert, describe, it } from "@effect/vitest"
 import { calldataFloor, estimatedLimitOf, intrinsicGas, minimumGas } from "../../../../src/networks/evm/rules/Costs.ts"
+import { commandsOf, lane, request, seen, submitted, tagsOf } from "./Fixtures.ts"
 
 const to = "0x000000000000000000000000000000000000dEaD"
 const bytes = Arbitrary.array(Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 })))).pipe(
@@ -40,6 +41,16 @@ describe("a gas limit", () => {
     assert.isTrue(estimatedLimitOf(estimate, caps) <= 2n ** 24n)
     const free = estimatedLimitOf(estimate, {})
     assert.strictEqual(free, estimate === 21_000n ? estimate : (estimate * 6n + 4n) / 5n)
+  })
+
+  it("of a new version that its call does not keep is signed by no attempt", () => {
+    const versions = [request(), request({ to, gas_limit: 50_000n, simulate: true })] as const
+    const decided = (gas: bigint) => {
+      const view = seen({ isInquired: true, estimate: { _tag: "Gas", gas } })
+      return tagsOf(commandsOf(submitted({ versions }), lane(), view))
+    }
+    assert.include(decided(50_000n), "Sign")
+    assert.notInclude(decided(50_001n), "Sign")
   })
 
   it("of a plain transfer is exactly 21,000", () => {
