@@ -350,6 +350,8 @@ export const words = {
     data: "Data",
     gasLimit: "Gas limit",
     speed: "Speed",
+    minedAs: "Mined",
+    minedAsWords: { call: "the call", noop: "a no-op, and not the call" },
     block: "Block",
     contract: "Contract",
     revert: "Revert reason",

@@ -53,6 +53,18 @@ describe("an attempt", () => {
     assert.notProperty(second, "refusal")
   })
 
+  it("of evm that was mined says whether it was the call or the no-op, whatever became of it since", () => {
+    const attempts = [Evm.attempt(1), Evm.attempt(2, { kind: "noop" })]
+    const shownAs = (ordinal: number, over: Parameters<typeof Evm.mined>[0] = {}) => {
+      const shown = evmRules.show(Evm.mined({ attempts, intent: "cancel", ...over }, ordinal), identity)
+      return "mined_as" in shown ? shown.mined_as : undefined
+    }
+    assert.deepStrictEqual([shownAs(1), shownAs(1, { state: "confirmed" })], ["call", "call"])
+    assert.deepStrictEqual([shownAs(2), shownAs(2, { state: "canceled" })], ["noop", "noop"])
+    assert.strictEqual(shownAs(1, { state: "submitted" }), "call", "a reverted call that is not final")
+    assert.notProperty(evmRules.show(Evm.submitted({ attempts, intent: "cancel" }), identity), "mined_as")
+  })
+
   it("has no send time, block or refusal if it was never sent", () => {
     const { firstSent: _, lastSentAt: __, ...signed } = Evm.attempt(1, { sends: 0, outcome: "unknown" })
     const shown = evmRules.show(Evm.submitted({ attempts: [signed] }), identity)

@@ -175,6 +175,11 @@ export const EvmTransaction = Schema.Struct({
   speed: shown(Speed, "Speed that decides its price, if no fees were given.", "fast"),
   attempts: shown(Schema.Array(TransactionAttempt), "All signed versions, oldest first.", []),
   request_versions: shown(Schema.Array(EvmRequestVersion), versionsText, []),
+  mined_as: shown(
+    Schema.Literals(["call", "noop"]),
+    "What a block has at its nonce: the request in one of its versions (`call`), or the no-op that replaced it (`noop`), whose hash `hash` is then. Absent if no block has either. A transaction with `noop` has no effect once it is final.",
+    "call"
+  ),
   block_number: shown(Schema.Natural, "Height of the block with it.", 19_000_000),
   block_hash: shown(Shown.Hash, "Hash of the block with it.", exampleHash),
   contract_address: shown(EvmAddress, "Contract that it created.", exampleAddress),

@@ -403,6 +403,12 @@ const receiptOf = ({ receipt: { height, blockHash, details } }: Mined<Evm>) => (
   ...present("revert_reason", details.revertReason)
 })
 
+/** Undefined: no block has an attempt of it. */
+const minedAs = ({ attempts, mined }: Transaction<Evm>): EvmTransaction["mined_as"] => {
+  const found = mined && attempts.find(({ ordinal }) => ordinal === mined.ordinal)
+  return found && (isNoop(found) ? "noop" : "call")
+}
+
 const requestFields = (request: Request, attempt: Attempt<Evm> | undefined) => {
   const gas = attempt === undefined || isNoop(attempt) ? request.gas_limit : attempt.offer.gasLimit
   return {
@@ -427,6 +433,7 @@ export const show = (transaction: Transaction<Evm>, identity: Identity, raw?: Ui
     ...requestFields(shownRequest(transaction, attempt), attempt),
     ...present("nonce", nonceOf(transaction)),
     ...present("signature", raw && signatureOf(raw)),
+    ...present("mined_as", minedAs(transaction)),
     ...(attempts.length === 0 ? {} : { attempts: attempts.map((one) => attemptOf(transaction, one)) }),
     ...shownVersions(transaction, identity, (request) => requestFields(request, undefined)),
     ...(mined === undefined ? {} : receiptOf(mined))

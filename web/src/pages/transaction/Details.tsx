@@ -88,6 +88,7 @@ export const Details = ({ transaction, relayer, network }: Context & { readonly 
           [text.data, evm?.data !== undefined && <Code text={evm.data} />],
           [text.gasLimit, evm?.gas_limit?.toLocaleString("en-US")],
           [text.speed, evm?.speed],
+          [text.minedAs, evm?.mined_as !== undefined && text.minedAsWords[evm.mined_as]],
           [text.block, evm?.block_number?.toLocaleString("en-US")],
           [text.contract, evm?.contract_address !== undefined && <Code text={evm.contract_address} />],
           [text.revert, evm?.revert_reason !== undefined && <bdi class="wrap">{evm.revert_reason}</bdi>],
