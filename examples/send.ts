@@ -22,7 +22,7 @@ export const untilFinal = Effect.fnUntraced(function* (relayer: string, id: stri
   const client = yield* ApiClient
   const params = { relayer_id: RelayerId.make(relayer), transaction_id: TransactionId.make(id) }
   for (;;) {
-    const { data } = yield* client.transactions.get({ params })
+    const { data } = yield* client.transactions.get({ params, query: {} })
     if (final.has(data.status)) return data
     yield* Effect.sleep("1 second")
   }

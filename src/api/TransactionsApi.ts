@@ -5,6 +5,7 @@ import {
   AllTransactionsQuery,
   CanceledTransactions,
   CancelQuery,
+  ReadQuery,
   SequenceParam,
   TransactionExplanation,
   TransactionQuery
@@ -172,8 +173,10 @@ export class TransactionsApi extends Endpoint.group(
   Endpoint.get("get", "/:relayer_id/transactions/:transaction_id", {
     scope: "transactions:read",
     summary: "Get a transaction",
-    description: "With all its attempts and its receipt.",
+    description:
+      "With all its attempts and its receipt. With `wait`, the response comes as soon as the transaction has got so far, without polls: `status` says whether it has.",
     params: ofTransaction,
+    query: ReadQuery,
     success: Envelope.of(TransactionResponse),
     error: notFound
   }),

@@ -6,7 +6,7 @@ import type { NetworkType } from "../domain/network/Network.ts"
  * alone, TypeScript still counts transactions of types that only a newer service knows, because theirs is any string.
  *
  * ```ts
- * const { data } = yield* transactions.get({ params })
+ * const { data } = yield* transactions.get({ params, query: {} })
  * if (isOfNetwork("evm", data)) console.log(data.nonce, data.gas_used)
  * ```
  */

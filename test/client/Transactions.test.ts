@@ -28,7 +28,7 @@ layerEach(TestApi.layer())("the typed client", (it) => {
       })
       assert.deepInclude(sent, { status: "pending", value, external_id: "order-1" })
       const params = paramsOf(sent.id)
-      assert.deepStrictEqual((yield* transactions.get({ params })).data, sent)
+      assert.deepStrictEqual((yield* transactions.get({ params, query: {} })).data, sent)
       assert.strictEqual((yield* transactions.explain({ params })).data.code, "queued")
       const replaced = yield* transactions.replace({ params, payload: { to, value: 1n, wait_for_funds: true } })
       assert.deepInclude(replaced.data, { network_type: "evm", value: 1n })
@@ -49,7 +49,7 @@ layerEach(TestApi.layer())("the typed client", (it) => {
         params: sender,
         payload: { to, value: 1n, gas_limit: 21_000n }
       })
-      const { data } = yield* transactions.get({ params: paramsOf(sent.id) })
+      const { data } = yield* transactions.get({ params: paramsOf(sent.id), query: {} })
       const { relayer_id, status, code, is_canceled, external_id } = data
       assert.deepStrictEqual(
         { relayer_id, status, code, is_canceled, external_id },

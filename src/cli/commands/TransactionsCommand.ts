@@ -23,7 +23,7 @@ const relayer = Argument.String("relayer").pipe(
 
 // `transactions wait`: waits until a transaction is mined or final.
 
-/** Between two reads: the shortest block time of common networks is a second. */
+/** Between two reads, each of which waits at the service: longer only if the service cannot be reached, or stops. */
 const interval = Duration.seconds(1)
 
 /** Seconds. Most networks confirm within minutes. */
@@ -31,6 +31,14 @@ const defaultTimeout = 600
 
 /** Statuses in the order in which a transaction that succeeds has them. */
 const order: ReadonlyArray<TransactionStatus> = ["pending", "sent", "submitted", "mined", "confirmed"]
+
+/** What the next read waits for: the next step that is printed, and no more than what the user waits for. */
+const nextOf = (status: TransactionStatus | undefined, wanted: "submitted" | "mined" | "confirmed") => {
+  if (status === undefined) return undefined
+  if (status === "pending") return "hash"
+  if (wanted === "submitted") return undefined
+  return status === "mined" ? "confirmed" : "mined"
+}
 
 const hasReached = (status: TransactionStatus, wanted: TransactionStatus): boolean =>
   order.indexOf(status) >= order.indexOf(wanted)
@@ -60,11 +68,15 @@ const wait = Command.make(
     const wanted = Option.getOrElse(until, () => "confirmed" as const)
     const params = { relayer_id: relayer, transaction_id: id }
     let shown: string | undefined
+    let reached: TransactionStatus | undefined
 
     /** Prints a line when the state changes, on standard error, so that standard output has the result alone. */
     const read = Effect.gen(function* () {
-      const { value, answer } = yield* run((client) => client.transactions.get({ params }))
+      const wait = nextOf(reached, wanted)
+      const query = wait === undefined ? {} : { wait }
+      const { value, answer } = yield* run((client) => client.transactions.get({ params, query }))
       const { status, status_reason } = value.data
+      reached = status
       const line = `${status}${status_reason === undefined ? "" : `: ${status_reason}`}`
       if (line !== shown && given.output === "table") yield* Console.error(printable(line))
       shown = line

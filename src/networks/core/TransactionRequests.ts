@@ -31,6 +31,20 @@ export const CancelQuery = {
   )
 }
 
+/** What a read of a transaction can wait for. Each is reached when the transaction is final, too. */
+export const TransactionWait = Schema.Literals(["hash", "mined", "confirmed"])
+export type TransactionWait = typeof TransactionWait.Type
+
+export const ReadQuery = {
+  wait: Schema.optionalKey(
+    field(
+      TransactionWait,
+      "Waits until the transaction has a `hash`, is in a block (`mined`), or is final (`confirmed`), or until it has ended in another way. After four fifths of the time limit of the request, 24 seconds by default, the response is the transaction as it is then: repeat the request to go on.",
+      "mined"
+    )
+  )
+}
+
 /** What a cancel of all open transactions did. The names are those of existing clients. */
 export const CanceledTransactions = Schema.Struct({
   queued_for_cancellation_transaction_ids: field(

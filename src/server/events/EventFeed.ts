@@ -219,6 +219,55 @@ class EventTail extends Context.Service<EventTail, Effect.Success<typeof makeEve
   static readonly layer = Layer.effect(EventTail, makeEventTail)
 }
 
+// Waits for events about single resources: one reader of the buffer wakes those that wait for the resource of an event, so that it costs
+// nothing how many others wait.
+
+/** By the id of a resource. */
+type Watched = Map<string, Set<Latch.Latch>>
+
+/** The end of the feed, as soon as it is known. */
+const headOf = (buffer: EventBuffer): Effect.Effect<Position> =>
+  Effect.suspend(() => {
+    const head = buffer.head()
+    return head === undefined ? Effect.flatMap(buffer.moved(firstPosition), () => headOf(buffer)) : Effect.succeed(head)
+  })
+
+/** Runs until the scope closes. */
+const makeWatching = Effect.fnUntraced(function* ({ open }: EventTail["Service"]) {
+  const buffer = yield* open
+  const watched: Watched = new Map()
+  let at = yield* headOf(buffer)
+
+  const step = Effect.gen(function* () {
+    yield* buffer.moved(at)
+    const head = buffer.head() ?? at
+    const found = buffer.after(at, maxBufferedEvents)
+    at = found?.at(-1)?.position ?? head
+    // Events that are no longer in the buffer can be about each of them.
+    const ids = found === undefined ? watched.keys() : new Set(found.map(({ event }) => event.resource_id))
+    for (const id of ids) for (const latch of watched.get(id) ?? []) latch.openUnsafe()
+  })
+
+  yield* Effect.forkScoped(Effect.forever(step))
+  return watched
+})
+
+/** Registers a waiter until the scope closes. */
+const watch = (watched: Watched, id: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const latch = Latch.makeUnsafe(false)
+      watched.set(id, (watched.get(id) ?? new Set()).add(latch))
+      return latch
+    }),
+    (latch) =>
+      Effect.sync(() => {
+        const latches = watched.get(id)
+        latches?.delete(latch)
+        if (latches?.size === 0) watched.delete(id)
+      })
+  )
+
 /** A reader must not take a gap in the events for quiet. */
 const wasPruned = ({ id }: Position) =>
   `is not the id of a stored event; the events up to ${id} were deleted because of their age, and ${id} is the oldest position to continue from`
@@ -239,6 +288,11 @@ export class EventFeed extends Context.Service<
      * fails if events were deleted before it has read them.
      */
     follow(query: EventQuery): Effect.Effect<Effect.Effect<EventReader<BadRequest>, never, Scope.Scope>, BadRequest>
+    /**
+     * The returned effect ends when there was an event about the resource since the call, or since its last end. A caller that reads
+     * the resource after the call, and again after each end, misses no change.
+     */
+    changesOf(resourceId: string): Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
     /** The same as a stream, for host programs. To continue later, start after the `id` of the last event. */
     stream(query: EventQuery): Stream.Stream<Event, BadRequest>
   }
@@ -375,7 +429,14 @@ export class EventFeed extends Context.Service<
           Stream.map(({ event }) => event)
         )
 
-      return EventFeed.of({ list, follow, stream })
+      const watching = yield* RcRef.make({ acquire: makeWatching(tail), idleTimeToLive })
+
+      const changesOf = Effect.fnUntraced(function* (resourceId: string) {
+        const latch = yield* watch(yield* RcRef.get(watching), resourceId)
+        return Effect.andThen(latch.await, latch.close)
+      })
+
+      return EventFeed.of({ list, follow, changesOf, stream })
     })
   ).pipe(Layer.provide(EventTail.layer))
 }

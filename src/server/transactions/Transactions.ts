@@ -16,19 +16,24 @@ import type {
 import { present } from "../../networks/core/Presentation.ts"
 import { TransactionConflict } from "../../networks/core/Rules.ts"
 import type { Rules } from "../../networks/core/Rules.ts"
+import { isFinal } from "../../networks/core/Transaction.ts"
+import type { Transaction } from "../../networks/core/Transaction.ts"
 import { TransactionLimitExceeded } from "../../networks/core/TransactionLimits.ts"
 import type { RelayerPaused } from "../../networks/core/TransactionLimits.ts"
 import type {
   AllTransactionsQuery,
   CanceledTransactions,
   TransactionExplanation,
-  TransactionQuery
+  TransactionQuery,
+  TransactionWait
 } from "../../networks/core/TransactionRequests.ts"
 import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import type { TransactionNotFound } from "../../networks/core/TransactionValues.ts"
 import { Cursors } from "../cursors/Cursors.ts"
+import { EventFeed } from "../events/EventFeed.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import type { FeeLimit, NewTransaction, StoredTransaction } from "../ledger/LedgerEntries.ts"
+import { Draining } from "../lifecycle/Lifecycle.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import { makeKeyFees, makeOwnCheck, makeSenders, mayRead } from "./Intake.ts"
 import type { Admitted, IntakeNetwork, JsonBody, Senders } from "./Intake.ts"
@@ -169,7 +174,7 @@ const makeAcceptance = Effect.fnUntraced(function* (senders: Senders) {
 /** Transactions that one SQL transaction cancels. Each can have 128 kB of data. */
 const cancelsPerCommit = 100
 
-/** The time limit of a cancel of all without an HTTP request, in milliseconds. */
+/** The time limit of a cancel of all, and of a read that waits, without an HTTP request, in milliseconds. */
 const programTime = 30_000
 
 /** After this part of its time, a cancel of all begins no further commit. The rest is for a commit that waits for locks. */
@@ -223,6 +228,37 @@ const makeCancellations = Effect.fnUntraced(function* (checkOwn: Effect.Success<
   return { cancel, cancelAll }
 })
 
+// Reads that wait for a state of a transaction.
+
+/** The part of a request's time for which a read waits. The rest is for reads. */
+const waitShare = 4 / 5
+
+const isReached: Readonly<Record<TransactionWait, (transaction: Transaction) => boolean>> = {
+  hash: (transaction) => transaction.attempts.length > 0 || isFinal(transaction),
+  mined: (transaction) => transaction.state === "mined" || isFinal(transaction),
+  confirmed: isFinal
+}
+
+const makeWaits = Effect.gen(function* () {
+  const ledger = yield* Ledger
+  const feed = yield* EventFeed
+  const draining = yield* Draining
+
+  /** Reads the transaction again after each event about it. The transaction has got so far, the time is over, or the instance drains. */
+  return Effect.fnUntraced(function* (relayerNumber: number, id: TransactionId, wanted: TransactionWait) {
+    const time = ((yield* CurrentRequest)?.timeLimit?.ms ?? programTime) * waitShare
+    const read = ledger.get(relayerNumber, id)
+    const isThere = Effect.map(read, ({ transaction }) => isReached[wanted](transaction))
+    if (yield* isThere) return yield* read
+    const reached = Effect.gen(function* () {
+      const changed = yield* feed.changesOf(id)
+      while (!(yield* isThere)) yield* changed
+    })
+    yield* Effect.raceFirst(reached, draining.begun).pipe(Effect.timeoutOption(time), Effect.scoped)
+    return yield* read
+  })
+})
+
 type Unknown = RelayerNotFound | TransactionNotFound
 
 /** Transactions that are accepted together, all of the same network type. */
@@ -255,7 +291,8 @@ export class Transactions extends Context.Service<
     >
     /** The transactions of all relayers that the caller can use, newest first. */
     listAll(query: AllTransactionsQuery): Effect.Effect<Items<ShownTransaction>, BadRequest>
-    get(relayerId: RelayerId, id: TransactionId): Effect.Effect<ShownTransaction, Unknown>
+    /** `wait`: as soon as it has got so far, or as it is at the end of the time. It holds no connection meanwhile. */
+    get(relayerId: RelayerId, id: TransactionId, wait?: TransactionWait): Effect.Effect<ShownTransaction, Unknown>
     /** Fails with `NotImplemented` if the network type does not know transactions by a sequence. */
     byNonce(relayerId: RelayerId, nonce: number | bigint): Effect.Effect<ShownTransaction, Unknown | NotImplemented>
     explain(relayerId: RelayerId, id: TransactionId): Effect.Effect<TransactionExplanation, Unknown>
@@ -288,6 +325,7 @@ export class Transactions extends Context.Service<
       const explained = yield* makeExplanations
       const checkOwn = yield* makeOwnCheck
       const cancellations = yield* makeCancellations(checkOwn)
+      const waited = yield* makeWaits
 
       const send = Effect.fn("Transactions.send")(function* (relayerId: RelayerId, body: TransactionBody | JsonBody) {
         const [stored] = yield* accept(relayerId, {
@@ -335,8 +373,13 @@ export class Transactions extends Context.Service<
         return { ...found, items: yield* views.many(found.items) }
       })
 
-      const get = Effect.fn("Transactions.get")(function* (relayerId: RelayerId, id: TransactionId) {
-        return yield* views.one(yield* ledger.get(yield* senders.numberOf(relayerId), id))
+      const get = Effect.fn("Transactions.get")(function* (
+        relayerId: RelayerId,
+        id: TransactionId,
+        wait?: TransactionWait
+      ) {
+        const number = yield* senders.numberOf(relayerId)
+        return yield* views.one(yield* wait === undefined ? ledger.get(number, id) : waited(number, id, wait))
       })
 
       const byNonce = Effect.fn("Transactions.byNonce")(function* (relayerId: RelayerId, nonce: number | bigint) {
@@ -418,5 +461,7 @@ export class Transactions extends Context.Service<
   )
 
   /** @internal */
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([Cursors.layer, SecureRandom.layerWebCrypto]))
+  static readonly layer = this.layerNoDeps.pipe(
+    Layer.provide([Cursors.layer, EventFeed.layer, SecureRandom.layerWebCrypto])
+  )
 }

@@ -37,7 +37,7 @@ export const TransactionsHttp = HttpApiBuilder.group(
       })
       .handleAll({
         list: ({ params, query }) => Respond.pageOrItems(transactions.list(params.relayer_id, query)),
-        get: ({ params }) => Respond.one(transactions.get(params.relayer_id, params.transaction_id)),
+        get: ({ params, query }) => Respond.one(transactions.get(params.relayer_id, params.transaction_id, query.wait)),
         byNonce: ({ params }) => Respond.one(transactions.byNonce(params.relayer_id, params.nonce)),
         explain: ({ params }) => Respond.one(transactions.explain(params.relayer_id, params.transaction_id)),
         cancel: ({ params, query }) =>

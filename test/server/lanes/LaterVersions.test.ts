@@ -50,7 +50,7 @@ layer(api, { excludeTestServices: true })("a database that a later version has w
         [strange, "pending"],
         [ended, "confirmed"]
       ] as const) {
-        const { data } = yield* client.transactions.get({ params: { ...params, transaction_id: id } })
+        const { data } = yield* client.transactions.get({ params: { ...params, transaction_id: id }, query: {} })
         assert.deepStrictEqual([data.status, data.code], [status, code])
         const { data: explained } = yield* client.transactions.explain({ params: { ...params, transaction_id: id } })
         assert.strictEqual(explained.code, code)

@@ -60,7 +60,9 @@ const unseen = (failure: Failure): Failure => (failure.status === 403 ? { ...fai
 
 export const transactionByKey = queries((key) =>
   Effect.mapError(
-    callById(({ transactions }) => Effect.map(transactions.get({ params: params(key) }), ({ data }) => data)),
+    callById(({ transactions }) =>
+      Effect.map(transactions.get({ params: params(key), query: {} }), ({ data }) => data)
+    ),
     unseen
   )
 )

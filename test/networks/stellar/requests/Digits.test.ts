@@ -97,7 +97,7 @@ layer(api, { excludeTestServices: true })("the last sequence and the largest amo
 
       const { transactions } = yield* ApiClient
       const params = { relayer_id: RelayerId.make(relayer_id), transaction_id: TransactionId.make(id) }
-      const { data } = yield* transactions.get({ params })
+      const { data } = yield* transactions.get({ params, query: {} })
       if (!isOfNetwork("stellar", data)) return assert.fail("is no transaction of stellar")
       const [operation] = data.operations ?? []
       assert.deepStrictEqual(
