@@ -5,7 +5,7 @@ import { isNoop } from "../../core/Transaction.ts"
 import type { Attempt, Receipt, Transaction } from "../../core/Transaction.ts"
 import { defaultSpeed } from "../../core/TransactionValues.ts"
 import type { Speed } from "../../core/TransactionValues.ts"
-import type { Evm, EvmTerms, Priced, ReceiptDetails, Request, Seen } from "./Evm.ts"
+import type { Estimate, Evm, EvmTerms, Priced, ReceiptDetails, Request, Seen } from "./Evm.ts"
 import {
   calldataGas,
   ceilingWithoutCap,
