@@ -15,13 +15,13 @@ import type { Origin } from "../responses/CurrentRequest.ts"
 type EventfulAction = KnownAction & KnownEventType
 type EventfulChange<S extends Schema.Constraint> = Change<S> & { readonly action: EventfulAction }
 
-export type RelayerChange =
+type RelayerChange =
   | { readonly action: "relayer.created"; readonly after: Relayer }
   | { readonly action: "relayer.updated"; readonly before: Relayer; readonly after: Relayer }
   | { readonly action: "relayer.deleted"; readonly before: Relayer }
 
 /** The changes of a batch may come from different requests. */
-export type AttributedChange = RelayerChange & { readonly origin: Origin }
+type AttributedChange = RelayerChange & { readonly origin: Origin }
 
 const eventOf = (change: EncodedChange<EventfulAction>): EncodedEvent => ({
   type: change.action,

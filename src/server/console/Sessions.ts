@@ -36,7 +36,7 @@ import type { Origin } from "../responses/CurrentRequest.ts"
 // The two halves of a session: the browser keeps one as a cookie, and the page sends the other as `X-Console`. The database has
 // hashes of them. Either half alone is worth nothing.
 
-export interface Halves {
+interface Halves {
   readonly cookie: string
   readonly proof: string
 }
@@ -257,14 +257,14 @@ const touchInterval = Duration.minutes(1)
 const maxBrowser = 128
 
 /** What a session is made with besides the key. */
-export interface SignIn extends CreateSession {
+interface SignIn extends CreateSession {
   readonly userAgent: string | undefined
   /** Sessions of cookies that the browser has already: they end. */
   readonly previous: ReadonlyArray<string>
 }
 
 /** A session that is in force, with its key as it is now. */
-export interface FoundSession {
+interface FoundSession {
   readonly session: Session
   readonly caller: Caller.Caller
 }

@@ -48,14 +48,14 @@ const makeOutboxRepo = Effect.gen(function* () {
 })
 
 /** An event of a relayer, for the relayer's notification. */
-export interface RelayerEvent {
+interface RelayerEvent {
   readonly eventId: number
   readonly type: KnownEventType
   readonly relayer: Relayer
 }
 
 /** An event of a transaction, for the notification of its relayer. */
-export interface TransactionEvent {
+interface TransactionEvent {
   readonly eventId: number
   readonly type: KnownEventType
   readonly id: string

@@ -87,7 +87,7 @@ export class StoredPage implements Page<Relayer> {
 // Authenticates which account a relayer is: callers send money to its address, and its signer signs for it.
 
 /** The fields of a relayer that no request changes. */
-export interface RelayerIdentity {
+interface RelayerIdentity {
   readonly id: string
   readonly network_type: string
   readonly network: string
@@ -95,7 +95,7 @@ export interface RelayerIdentity {
   readonly address: string
 }
 
-export interface AuthenticatedRelayer {
+interface AuthenticatedRelayer {
   readonly id: string
   /** The relayer as responses show it. */
   readonly json: string

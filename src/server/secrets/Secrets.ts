@@ -341,7 +341,7 @@ const makeServiceSecretsRepo = Effect.gen(function* () {
 
 /** All of them are created at the start, so that no request has to store one. */
 export const secretNames = ["audit_checkpoints", "configuration", "cursors", "idempotency", "row_macs"] as const
-export type SecretName = (typeof secretNames)[number]
+type SecretName = (typeof secretNames)[number]
 
 /** The secrets are compared with the stored ones this often: the database may have been restored, or a replica promoted. */
 const interval = Duration.seconds(10)
