@@ -19,6 +19,7 @@ import {
   vaultPubkey
 } from "./KeyServices.ts"
 import { SignerId, typeTag } from "./Signer.ts"
+import type { SignerType } from "./Signer.ts"
 
 /** Order of secp256k1 (SEC 2, section 2.4.1). A key that is not below it has no evm address. */
 const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -99,11 +100,14 @@ const logins = {
   turnkey: field(Schema.Struct(requestedTurnkey), "Where the key is in Turnkey, and the API key that uses it.")
 }
 
+const create = <const T extends SignerType, C extends Schema.Top>(identifier: string, type: T, config: C) =>
+  Schema.Struct({ id, type: typeTag(type), config }).annotate({ identifier })
+
 export const CreateSigner = Schema.Union([
-  Schema.Struct({
-    id,
-    type: typeTag("plain"),
-    config: maybe(
+  create(
+    "CreatePlainSignerRequest",
+    "plain",
+    maybe(
       Schema.Struct({
         key: maybe(PrivateKey, {
           description: "32 bytes as hex. If absent, the service generates a key that nobody can read.",
@@ -112,11 +116,11 @@ export const CreateSigner = Schema.Union([
       }),
       { description: "The key." }
     )
-  }).annotate({ identifier: "CreatePlainSignerRequest" }),
-  Schema.Struct({
-    id,
-    type: typeTag("local"),
-    config: field(
+  ),
+  create(
+    "CreateLocalSignerRequest",
+    "local",
+    field(
       Schema.Struct({
         keystore: field(Keystore, "A keystore (Web3 Secret Storage version 3): an object, or its text.", {
           version: 3,
@@ -133,42 +137,18 @@ export const CreateSigner = Schema.Union([
       }),
       "The keystore and its passphrase."
     )
-  }).annotate({ identifier: "CreateLocalSignerRequest" }),
-  Schema.Struct({
-    id,
-    type: typeTag("vault"),
-    config: logins.vault
-  }).annotate({ identifier: "CreateVaultSignerRequest" }),
-  Schema.Struct({
-    id,
-    type: typeTag("vault_transit"),
-    config: logins.vault_transit
-  }).annotate({ identifier: "CreateVaultTransitSignerRequest" }),
-  Schema.Struct({
-    id,
-    type: typeTag("pkcs11"),
-    config: logins.pkcs11
-  }).annotate({ identifier: "CreatePkcs11SignerRequest" }),
-  Schema.Struct({
-    id,
-    type: typeTag("aws_kms"),
-    config: field(Schema.Struct(requestedAwsKms), "Where the key is in AWS KMS. The service logs in as itself.")
-  }).annotate({ identifier: "CreateAwsKmsSignerRequest" }),
-  Schema.Struct({
-    id,
-    type: typeTag("google_cloud_kms"),
-    config: logins.google_cloud_kms
-  }).annotate({ identifier: "CreateGoogleCloudKmsSignerRequest" }),
-  Schema.Struct({
-    id,
-    type: typeTag("azure_key_vault"),
-    config: logins.azure_key_vault
-  }).annotate({ identifier: "CreateAzureKeyVaultSignerRequest" }),
-  Schema.Struct({
-    id,
-    type: typeTag("turnkey"),
-    config: logins.turnkey
-  }).annotate({ identifier: "CreateTurnkeySignerRequest" })
+  ),
+  create("CreateVaultSignerRequest", "vault", logins.vault),
+  create("CreateVaultTransitSignerRequest", "vault_transit", logins.vault_transit),
+  create("CreatePkcs11SignerRequest", "pkcs11", logins.pkcs11),
+  create(
+    "CreateAwsKmsSignerRequest",
+    "aws_kms",
+    field(Schema.Struct(requestedAwsKms), "Where the key is in AWS KMS. The service logs in as itself.")
+  ),
+  create("CreateGoogleCloudKmsSignerRequest", "google_cloud_kms", logins.google_cloud_kms),
+  create("CreateAzureKeyVaultSignerRequest", "azure_key_vault", logins.azure_key_vault),
+  create("CreateTurnkeySignerRequest", "turnkey", logins.turnkey)
 ]).annotate({
   identifier: "CreateSignerRequest",
   message:
@@ -179,26 +159,17 @@ export type CreateSigner = typeof CreateSigner.Type
 
 const identifiers = "vault, vault_transit, pkcs11, google_cloud_kms, azure_key_vault or turnkey"
 
+const replace = <const T extends keyof typeof logins>(identifier: string, type: T) =>
+  Schema.Struct({ type: typeTag(type), config: logins[type] }).annotate({ identifier })
+
 /** The configuration of a signer with another login. `aws_kms` has none: the service logs in as itself. */
 export const ReplaceSignerCredentials = Schema.Union([
-  Schema.Struct({ type: typeTag("vault"), config: logins.vault }).annotate({
-    identifier: "ReplaceVaultCredentialsRequest"
-  }),
-  Schema.Struct({ type: typeTag("vault_transit"), config: logins.vault_transit }).annotate({
-    identifier: "ReplaceVaultTransitCredentialsRequest"
-  }),
-  Schema.Struct({ type: typeTag("pkcs11"), config: logins.pkcs11 }).annotate({
-    identifier: "ReplacePkcs11CredentialsRequest"
-  }),
-  Schema.Struct({ type: typeTag("google_cloud_kms"), config: logins.google_cloud_kms }).annotate({
-    identifier: "ReplaceGoogleCloudKmsCredentialsRequest"
-  }),
-  Schema.Struct({ type: typeTag("azure_key_vault"), config: logins.azure_key_vault }).annotate({
-    identifier: "ReplaceAzureKeyVaultCredentialsRequest"
-  }),
-  Schema.Struct({ type: typeTag("turnkey"), config: logins.turnkey }).annotate({
-    identifier: "ReplaceTurnkeyCredentialsRequest"
-  })
+  replace("ReplaceVaultCredentialsRequest", "vault"),
+  replace("ReplaceVaultTransitCredentialsRequest", "vault_transit"),
+  replace("ReplacePkcs11CredentialsRequest", "pkcs11"),
+  replace("ReplaceGoogleCloudKmsCredentialsRequest", "google_cloud_kms"),
+  replace("ReplaceAzureKeyVaultCredentialsRequest", "azure_key_vault"),
+  replace("ReplaceTurnkeyCredentialsRequest", "turnkey")
 ]).annotate({
   identifier: "ReplaceSignerCredentialsRequest",
   message: `type must be ${identifiers}`,

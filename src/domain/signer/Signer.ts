@@ -110,38 +110,34 @@ const noConfig = field(Schema.Record(Schema.String, Schema.Never), "Empty: all o
 
 const withoutSecrets = "The configuration without its secrets."
 
-/** Fields of signers whose key stays in a key service. The service reads the key and its curve when the signer is created. */
-const remote = {
-  curve: Curve,
-  public_key: PublicKey,
-  addresses: AddressesOfCurve,
-  disabled_reason: Schema.optionalKey(SignerDisabledReason),
-  managed_by: Shown.managedBy
-}
+/** Whose key the service knows while it signs: it is a key of either curve. */
+const onBothCurves = <const T extends string, C extends Schema.Top>(identifier: string, type: T, config: C) =>
+  Schema.Struct({
+    id: SignerId,
+    type: typeTag(type),
+    config,
+    addresses: SignerAddresses,
+    managed_by: Shown.managedBy
+  }).annotate({ identifier })
+
+/** Whose key stays in a key service. The service reads the key and its curve when the signer is created. */
+const remote = <const T extends string, C extends Schema.Top>(identifier: string, type: T, config: C) =>
+  Schema.Struct({
+    id: SignerId,
+    type: typeTag(type),
+    config,
+    curve: Curve,
+    public_key: PublicKey,
+    addresses: AddressesOfCurve,
+    disabled_reason: Schema.optionalKey(SignerDisabledReason),
+    managed_by: Shown.managedBy
+  }).annotate({ identifier })
 
 /** `config` contains the parts of the configuration that are not secret. */
 export const Signer = Schema.Union([
-  Schema.Struct({
-    id: SignerId,
-    type: typeTag("plain"),
-    config: noConfig,
-    addresses: SignerAddresses,
-    managed_by: Shown.managedBy
-  }).annotate({ identifier: "PlainSigner" }),
-  Schema.Struct({
-    id: SignerId,
-    type: typeTag("local"),
-    config: noConfig,
-    addresses: SignerAddresses,
-    managed_by: Shown.managedBy
-  }).annotate({ identifier: "LocalSigner" }),
-  Schema.Struct({
-    id: SignerId,
-    type: typeTag("vault"),
-    config: field(Schema.Struct(shownVault), withoutSecrets),
-    addresses: SignerAddresses,
-    managed_by: Shown.managedBy
-  }).annotate({ identifier: "VaultSigner" }),
+  onBothCurves("PlainSigner", "plain", noConfig),
+  onBothCurves("LocalSigner", "local", noConfig),
+  onBothCurves("VaultSigner", "vault", field(Schema.Struct(shownVault), withoutSecrets)),
   Schema.Struct({
     id: SignerId,
     type: typeTag("vault_transit"),
@@ -152,36 +148,19 @@ export const Signer = Schema.Union([
     addresses: Ed25519Addresses,
     managed_by: Shown.managedBy
   }).annotate({ identifier: "VaultTransitSigner" }),
-  Schema.Struct({
-    id: SignerId,
-    type: typeTag("pkcs11"),
-    config: field(Schema.Struct(shownPkcs11), withoutSecrets),
-    ...remote
-  }).annotate({ identifier: "Pkcs11Signer" }),
-  Schema.Struct({
-    id: SignerId,
-    type: typeTag("aws_kms"),
-    config: field(Schema.Struct(shownAwsKms), "Where the key is in AWS KMS."),
-    ...remote
-  }).annotate({ identifier: "AwsKmsSigner" }),
-  Schema.Struct({
-    id: SignerId,
-    type: typeTag("google_cloud_kms"),
-    config: field(Schema.Struct({ ...shownGoogleCloudKms, ...resolvedGoogleCloudKms }), withoutSecrets),
-    ...remote
-  }).annotate({ identifier: "GoogleCloudKmsSigner" }),
-  Schema.Struct({
-    id: SignerId,
-    type: typeTag("azure_key_vault"),
-    config: field(Schema.Struct({ ...shownAzureKeyVault, ...resolvedAzureKeyVault }), withoutSecrets),
-    ...remote
-  }).annotate({ identifier: "AzureKeyVaultSigner" }),
-  Schema.Struct({
-    id: SignerId,
-    type: typeTag("turnkey"),
-    config: field(Schema.Struct(shownTurnkey), withoutSecrets),
-    ...remote
-  }).annotate({ identifier: "TurnkeySigner" })
+  remote("Pkcs11Signer", "pkcs11", field(Schema.Struct(shownPkcs11), withoutSecrets)),
+  remote("AwsKmsSigner", "aws_kms", field(Schema.Struct(shownAwsKms), "Where the key is in AWS KMS.")),
+  remote(
+    "GoogleCloudKmsSigner",
+    "google_cloud_kms",
+    field(Schema.Struct({ ...shownGoogleCloudKms, ...resolvedGoogleCloudKms }), withoutSecrets)
+  ),
+  remote(
+    "AzureKeyVaultSigner",
+    "azure_key_vault",
+    field(Schema.Struct({ ...shownAzureKeyVault, ...resolvedAzureKeyVault }), withoutSecrets)
+  ),
+  remote("TurnkeySigner", "turnkey", field(Schema.Struct(shownTurnkey), withoutSecrets))
 ]).annotate({ identifier: "Signer", description: "A private key, or a reference to one, that relayers sign with." })
 export type Signer = typeof Signer.Type
 export type SignerType = Signer["type"]
