@@ -29,13 +29,11 @@ const backup = Effect.fnUntraced(function* ({ file, database }: BackupFlags) {
   const settings = yield* settingsWithoutKeys(database)
   yield* Maintenance.checkExists(settings)
   const Sql = yield* Effect.promise(() => import("../../sql/Sql.ts"))
-  const Snapshot = yield* Effect.promise(() => import("../../sql/backup/Backup.ts"))
-  const BackupFile = yield* Effect.promise(() => import("../../sql/backup/Backup.ts"))
-  const { header, rows } = yield* BackupFile.create(file, Maintenance.progress).pipe(
-    Effect.flatMap(Snapshot.take),
+  const Backup = yield* Effect.promise(() => import("../../sql/backup/Backup.ts"))
+  const { header, rows } = yield* Backup.create(file, Maintenance.progress).pipe(
+    Effect.flatMap(Backup.take),
     Effect.scoped,
     Effect.provide(Sql.maintenance(Settings.databaseOptions(settings))),
-    Effect.catchTag("DatabaseError", (error) => Effect.fail(StartFailed.fromDatabase(error))),
     Maintenance.report
   )
   yield* Maintenance.progressEnd
@@ -89,25 +87,20 @@ interface RestoreFlags {
 const restore = Effect.fnUntraced(function* ({ file, replace, database }: RestoreFlags) {
   const settings = yield* settingsWithKeys(database)
   const Sql = yield* Effect.promise(() => import("../../sql/Sql.ts"))
-  const Backup = yield* Effect.promise(() => import("../../sql/backup/Restore.ts"))
-  const BackupFile = yield* Effect.promise(() => import("../../sql/backup/Backup.ts"))
-  const { validate } = yield* Effect.promise(() => import("../../sql/backup/Restore.ts"))
+  const Restore = yield* Effect.promise(() => import("../../sql/backup/Restore.ts"))
+  const Backup = yield* Effect.promise(() => import("../../sql/backup/Backup.ts"))
 
-  const lines = BackupFile.lines(file)
-  const { header, rows } = yield* Maintenance.report(validate(lines))
+  const lines = Backup.lines(file)
+  const { header, rows } = yield* Maintenance.report(Restore.validate(lines))
   yield* checkKeys(settings, header.key_ids)
   yield* Effect.gen(function* () {
-    if (!replace && !(yield* Backup.isEmpty)) {
+    if (!replace && !(yield* Restore.isEmpty)) {
       return yield* Maintenance.refused("the database is not empty: add --replace to delete everything in it")
     }
-    yield* Backup.restore({ header, lines, progress: Maintenance.progress })
+    yield* Restore.restore({ header, lines, progress: Maintenance.progress })
     if (settings.DATABASE_URL === undefined) yield* AuditHeadFile.remove(settings.DATA_DIR)
     yield* Maintenance.progressEnd
-  }).pipe(
-    Effect.provide(Sql.maintenance(Settings.databaseOptions(settings))),
-    Effect.catchTag("DatabaseError", (error) => Effect.fail(StartFailed.fromDatabase(error))),
-    Maintenance.report
-  )
+  }).pipe(Effect.provide(Sql.maintenance(Settings.databaseOptions(settings))), Maintenance.report)
   const total = Object.values(rows).reduce((sum, count) => sum + count, 0)
   yield* Console.log(`restored ${total} rows as of ${header.created_at}`)
 })

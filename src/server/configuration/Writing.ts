@@ -202,15 +202,16 @@ export const makeStaging = Effect.gen(function* () {
 
   const inOrder = (one: Violation, other: Violation) => (one.field < other.field ? -1 : 1)
 
+  const preparedOf = (found: Effect.Success<ReturnType<typeof stageAll>>): Staged =>
+    new Map(found.flatMap(([{ id }, result]) => (Result.isSuccess(result) ? [[id, result.success]] : [])))
+
   /** Prepares the signers whose keys the document gives. It asks nobody, and fails if too many other keystores wait to be opened. */
   const given = Effect.fn("Configuration.stageGiven")(function* (plan: Plan, prepared: Prepared) {
     const found = yield* stageAll(plan, prepared, isGiven, openedAtOnce)
     const isFull = found.some(([, result]) => Result.isFailure(result) && result.failure instanceof ServiceUnavailable)
     if (isFull) return yield* new ServiceUnavailable({})
     const keys: GivenKeys = {
-      staged: new Map(
-        found.flatMap(([{ id }, result]) => (Result.isSuccess(result) ? [[id, result.success] as const] : []))
-      ),
+      staged: preparedOf(found),
       wrong: found
         .flatMap(([step, result]) =>
           Result.isFailure(result) ? [{ field: nameOf(step), message: result.failure.message }] : []
@@ -227,10 +228,7 @@ export const makeStaging = Effect.gen(function* () {
       Result.isFailure(result) ? [`${nameOf(step)}: ${result.failure.message}`] : []
     )
     if (unreachable.length > 0) return yield* new BadGateway({ error: unreachable.toSorted().join("\n") })
-    const staged: Staged = new Map(
-      found.flatMap(([{ id }, result]) => (Result.isSuccess(result) ? [[id, result.success] as const] : []))
-    )
-    return staged
+    return preparedOf(found)
   })
 
   return { given, asked }
