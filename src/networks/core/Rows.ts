@@ -98,6 +98,12 @@ export const make = <F extends Family>(nextPoll: (situation: Situation<F>) => Mo
 // Whether what one provider shows is final: another one agrees, or for long no other one has had an opinion. The rule is the
 // same for all networks.
 
+/** Providers that must agree about what ends a transaction, if as many are configured. */
+export const agreeing = 2
+
+/** How many of the providers must agree. One that is alone decides by itself. */
+export const neededOf = ({ configured }: { readonly configured: number }): number => Math.min(agreeing, configured)
+
 /** Times the time until a block is final that no other provider has an opinion before one decides alone. */
 const patience = 10
 

@@ -46,6 +46,10 @@ export interface Opinion<A> {
 }
 
 export interface Providers {
+  /** URLs that are asked. */
+  readonly configured: number
+  /** Hash of the first block, once it is known. Absent: the network identifies its chain otherwise. */
+  readonly genesis?: Effect.Effect<string | undefined>
   /** Asks the present provider, and the next ones if it fails. The one that answered is asked first from then on. */
   first<A>(use: Use<A>): Effect.Effect<A, RpcFailure>
   /** The same, with the failure of each provider. */
@@ -117,7 +121,7 @@ export const makeProviders = Effect.fnUntraced(function* (
   { nodeOf, prove, budgetMs, arrange = (nodes) => nodes }: PoolOptions,
   urls: ReadonlyArray<RpcConfig>
 ) {
-  const shuffled = yield* shuffle(urls)
+  const distinct = [...new Set((yield* shuffle(urls)).map(({ url }) => url))]
   /** The last failure of each URL. */
   const failed = new Map<string, RpcFailure>()
   /** Whole milliseconds of the last proof of each URL for `proven`. */
@@ -249,6 +253,7 @@ export const makeProviders = Effect.fnUntraced(function* (
     })
 
     return {
+      configured: distinct.length,
       tryAll,
       first: (use) =>
         Effect.mapError(tryAll(use), ({ failures }) =>
@@ -282,5 +287,5 @@ export const makeProviders = Effect.fnUntraced(function* (
     }
   }
 
-  return over([...new Set(shuffled.map(({ url }) => url))].map(nodeOf))
+  return over(distinct.map(nodeOf))
 })

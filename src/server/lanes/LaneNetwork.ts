@@ -11,17 +11,22 @@
 // - foreign: a transaction of the account that no attempt of the ledger names
 // - broadcast: the bytes that a commit has stored go to nodes
 // - step: poll, decide, sign, commit, send; in this order
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Metric, Result, Schema } from "effect"
 import type { Array as Arr } from "effect"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Curve, SignerId } from "../../domain/signer/Signer.ts"
 import type { Cause } from "../../networks/core/Cause.ts"
 import type { Family } from "../../networks/core/Family.ts"
+import { present } from "../../networks/core/Presentation.ts"
 import type { Totals } from "../../networks/core/Queue.ts"
+import { agreeing } from "../../networks/core/Rows.ts"
 import type { OwnDoubt, Rules, Sign, Unreachable } from "../../networks/core/Rules.ts"
 import type { Lane, Terms, Transaction } from "../../networks/core/Transaction.ts"
 import type { Moment, Place } from "../../networks/core/TransactionValues.ts"
+import type { Opinion, Providers } from "../chains/Providers.ts"
+import { failureToReport } from "../chains/RpcFailure.ts"
+import type { RpcFailure } from "../chains/RpcFailure.ts"
 import type { GivenPlace, LaneLost, StoredLane } from "../ledger/LedgerEntries.ts"
 import { changedRowIn } from "../secrets/Secrets.ts"
 import type { Signers } from "../signers/Signers.ts"
@@ -148,13 +153,6 @@ export interface LaneRelayer<F extends Family = Family> {
 export interface LaneRow<F extends Family = Family> {
   readonly transaction: Transaction<F>
   readonly relayer: LaneRelayer<F>
-}
-
-/** The first relayer of each set of providers: what a poll sees for it holds for the others with this set. */
-export const firstOfEachSet = <R extends Pick<LaneRelayer, "urlsKey">>(relayers: Iterable<R>): ReadonlyArray<R> => {
-  const found = new Map<string, R>()
-  for (const relayer of relayers) if (!found.has(relayer.urlsKey)) found.set(relayer.urlsKey, relayer)
-  return [...found.values()]
 }
 
 /** A signature that uses up a sequence which no transaction has. */
@@ -317,8 +315,7 @@ export class SendingNetworks extends Context.Service<
     )
 }
 
-// The providers of a lane whose network identifies a chain by its first block. The lane keeps them while a process holds it, so that the
-// same node answers from poll to poll.
+// The providers of a lane. The lane keeps them while a process holds it, so that the same node answers from poll to poll.
 
 /** What a lane remembers of its chain and of those who answer for it. */
 export interface ProviderMemory<P> {
@@ -328,15 +325,10 @@ export interface ProviderMemory<P> {
   readonly providers: Map<string, P>
 }
 
-interface ProvenProviders {
-  /** Hash of the first block, once it is known. */
-  readonly genesis: Effect.Effect<string | undefined>
-}
-
 const keyOf = (genesis: string, urlsKey: string) => `${genesis} ${urlsKey}`
 
 /** `make`: new providers, which have to prove that they are on the chain of the lane. */
-export const rememberedProviders = Effect.fnUntraced(function* <P extends ProvenProviders>(
+export const rememberedProviders = Effect.fnUntraced(function* <P extends Pick<Providers, "genesis">>(
   { genesis = "", providers }: ProviderMemory<P>,
   urlsKey: string,
   make: Effect.Effect<P>
@@ -345,8 +337,99 @@ export const rememberedProviders = Effect.fnUntraced(function* <P extends Proven
   if (found !== undefined) return found
   // Those of the first poll of a lane have found the first block themselves: they are proven to be on this chain.
   const first = providers.get(keyOf("", urlsKey))
-  const isSame = first !== undefined && (yield* first.genesis) === genesis
+  const isSame = first?.genesis !== undefined && (yield* first.genesis) === genesis
   const made = isSame ? first : yield* make
   providers.set(keyOf(genesis, urlsKey), made)
   return made
+})
+
+// The polls of a lane: each set of providers is asked once, for all transactions that share it.
+
+export const lanePollsTotal = Metric.counter("lane_polls_total", {
+  description: "Polls of chains for open transactions, by outcome.",
+  incremental: true
+})
+
+/** Milliseconds of one poll of a set of providers, over all its questions. */
+export const pollBudget = 10_000
+
+/** Empty: the time of the poll was over before each provider had answered or failed. */
+export const withinPoll = <A>(opinions: Effect.Effect<ReadonlyArray<Opinion<A>>>) =>
+  Effect.timeoutOrElse(opinions, { duration: pollBudget, orElse: () => Effect.succeed<ReadonlyArray<Opinion<A>>>([]) })
+
+/** The failure of a poll in which no provider answered. */
+export const failureOf = <A>(opinions: ReadonlyArray<Opinion<A>>): RpcFailure =>
+  failureToReport(opinions.flatMap(({ url, result }) => (Result.isFailure(result) ? [result.failure.at(url)] : [])))
+
+/** The first relayer of each set of providers: what a poll sees for it holds for the others with this set. */
+export const firstOfEachSet = <R extends Pick<LaneRelayer, "urlsKey">>(relayers: Iterable<R>): ReadonlyArray<R> => {
+  const found = new Map<string, R>()
+  for (const relayer of relayers) if (!found.has(relayer.urlsKey)) found.set(relayer.urlsKey, relayer)
+  return [...found.values()]
+}
+
+/** Remembers since when only one provider of a set has an opinion. `speaking`: how many have one in this poll. */
+export const noteAlone = (
+  aloneSince: Map<string, Moment>,
+  { urlsKey }: Pick<LaneRelayer, "urlsKey">,
+  { configured, speaking }: { readonly configured: number; readonly speaking: number },
+  now: Moment
+): void => {
+  if (configured < agreeing || speaking !== 1) aloneSince.delete(urlsKey)
+  else if (!aloneSince.has(urlsKey)) aloneSince.set(urlsKey, now)
+}
+
+const unreachable = ({ code, host, text }: RpcFailure, retryAt: Moment): Unreachable => ({
+  _tag: "Unreachable",
+  code: code === "rate_limited" ? code : "providers_unavailable",
+  retryAt,
+  ...present("figures", host === undefined ? undefined : { host, error: text })
+})
+
+/** How a network polls. `P`: what it finds out with one set of providers. */
+interface Polling<F extends Family, P> {
+  readonly rules: Pick<Rules<F>, "pollInterval">
+  /** `rows`: all that share the providers of the relayer. Fails with `mismatch` if all of them are on another chain. */
+  ask(relayer: LaneRelayer<F>, rows: ReadonlyArray<LaneRow<F>>): Effect.Effect<P, RpcFailure>
+  seenIn(found: P, row: LaneRow<F>, now: Moment): F["seen"]
+  heightIn(found: P): number
+}
+
+/** `polls`: by `LaneRelayer.urlsKey`, of the sets of providers that answered. */
+export const pollSets = Effect.fnUntraced(function* <F extends Family, P>(
+  { rows, now }: Pick<PollOptions<F>, "rows" | "now">,
+  { rules, ask, seenIn, heightIn }: Polling<F, P>
+) {
+  const polls = new Map<string, P>()
+  const failures = new Map<string, Unreachable>()
+  let isOtherChain = false
+  for (const relayer of firstOfEachSet(rows.map((row) => row.relayer))) {
+    const { target, urlsKey } = relayer
+    const shared = rows.filter((row) => row.relayer.urlsKey === urlsKey)
+    const asked = yield* Effect.result(ask(relayer, shared))
+    if (Result.isSuccess(asked)) polls.set(urlsKey, asked.success)
+    else failures.set(urlsKey, unreachable(asked.failure, now + rules.pollInterval(target)))
+    const isMismatch = Result.isFailure(asked) && asked.failure.code === "mismatch"
+    isOtherChain ||= isMismatch
+    const outcome = isMismatch ? "chain_changed" : Result.isSuccess(asked) ? "seen" : "unreachable"
+    yield* Metric.update(Metric.withAttributes(lanePollsTotal, { outcome }), 1)
+  }
+  const poll: Poll<F> = {
+    isAnswered: polls.size > 0,
+    isOtherChain,
+    seenOf: (row, at) => {
+      const { target, urlsKey } = row.relayer
+      const found = polls.get(urlsKey)
+      if (found !== undefined) return seenIn(found, row, at)
+      const failure = failures.get(urlsKey)
+      if (failure !== undefined && failure.retryAt > at) return failure
+      const code = failure?.code ?? "providers_unavailable"
+      return { _tag: "Unreachable", code, retryAt: at + rules.pollInterval(target) }
+    },
+    heightOf: ({ urlsKey }) => {
+      const found = polls.get(urlsKey)
+      return found === undefined ? 0 : heightIn(found)
+    }
+  }
+  return { polls, poll }
 })

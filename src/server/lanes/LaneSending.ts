@@ -9,6 +9,7 @@ import { bySequence, rebroadcastAfter } from "../../networks/core/TransactionVal
 import type { Moment, Place } from "../../networks/core/TransactionValues.ts"
 import { withSent } from "../../networks/core/Transition.ts"
 import type { Decided, SentAttempt, Signature, StoredTransaction } from "../ledger/LedgerEntries.ts"
+import { lanePollsTotal } from "./LaneNetwork.ts"
 import type { LaneChain, LaneRelayer, SigningFailed } from "./LaneNetwork.ts"
 import type { OpenRow, StepState } from "./StepState.ts"
 
@@ -21,8 +22,6 @@ const lanesHeld = Metric.gauge("lanes_held", { description: "Lanes that this ins
 const total = (name: string, description: string) => Metric.counter(name, { description, incremental: true })
 
 const duration = (name: string, description: string) => Metric.histogram(name, { description, boundaries: seconds })
-
-const lanePollsTotal = total("lane_polls_total", "Polls of chains for open transactions, by outcome.")
 
 const transactionSignaturesTotal = total(
   "transaction_signatures_total",
@@ -51,9 +50,6 @@ export const metrics = [
 ]
 
 export const showHeld = (count: number) => Metric.update(lanesHeld, count)
-
-export const countPoll = (outcome: "seen" | "unreachable" | "chain_changed") =>
-  Metric.update(Metric.withAttributes(lanePollsTotal, { outcome }), 1)
 
 export const countSignatures = (signatures: ReadonlyArray<Signature>) =>
   Effect.forEach(

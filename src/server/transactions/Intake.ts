@@ -30,11 +30,15 @@ import { batchOf } from "../../networks/core/TransactionRequests.ts"
 import type { Moment } from "../../networks/core/TransactionValues.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { notServed } from "../chains/Chains.ts"
-import type { NoProvider } from "../chains/Providers.ts"
+import type { NoProvider, Providers } from "../chains/Providers.ts"
+import type { RpcFailure } from "../chains/RpcFailure.ts"
+import type { RpcNode } from "../chains/RpcNode.ts"
 import type { Account, GivenSignature, IssuedSignature, NamedBody, StoredTransaction } from "../ledger/LedgerEntries.ts"
 import { OutboundWork } from "../limits/RateLimits.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Relayers } from "../relayers/Relayers.ts"
+import { RelayerTargets } from "../relayers/RelayerTargets.ts"
+import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
 import type { StoredRelayer } from "../relayers/StoredRelayer.ts"
 import { Signers } from "../signers/Signers.ts"
 import { withRequestId } from "../signers/backends/SignerBackend.ts"
@@ -389,23 +393,37 @@ export const makeSignerUse = Effect.gen(function* () {
 const capacity = 1000
 const kept = Duration.minutes(1)
 
-/** `place`: what the providers follow from, as JSON has it. */
-export const makeKeptProviders = <Place, P>(choose: (place: Place) => Effect.Effect<P>) =>
-  Effect.map(
-    Cache.make<string, P>({
-      capacity,
-      timeToLive: kept,
-      lookup: (key) => choose(JSON.parse(key) as Place)
-    }),
-    (cache) => (place: Place) => Cache.get(cache, JSON.stringify(place))
-  )
+/** `chain`: what says which chain it is, as JSON has it. Undefined: the first provider that is asked decides. */
+export const makeRelayerProviders = Effect.fnUntraced(function* <
+  Chain extends string | number | undefined,
+  P extends Providers
+>(choose: (urls: RelayerTarget["urls"], chain: Chain) => Effect.Effect<P>) {
+  const targets = yield* RelayerTargets
+  const all = yield* Cache.make<string, P>({
+    capacity,
+    timeToLive: kept,
+    lookup: (key) => {
+      const { chain, urls } = JSON.parse(key) as { readonly chain: Chain; readonly urls: RelayerTarget["urls"] }
+      return choose(urls, chain)
+    }
+  })
+
+  const of = (id: RelayerId, chain: Chain) =>
+    Effect.flatMap(targets.get(id), ({ urls }) => Cache.get(all, JSON.stringify({ urls, chain })))
+
+  /** Asks a provider, and the next one if it fails. */
+  const first = <A>(providers: P, use: (node: RpcNode) => Effect.Effect<A, RpcFailure>) =>
+    Effect.mapError(providers.tryAll(use), toBadGateway)
+
+  return { of, first }
+})
 
 // What callers get if no provider of a relayer answers.
 
 export const unanswered = (what: string) => new BadGateway({ error: `no provider of the relayer ${what}` })
 
 /** Each provider with its failure. */
-export const toBadGateway = ({ failures }: NoProvider): BadGateway => {
+const toBadGateway = ({ failures }: NoProvider): BadGateway => {
   const texts = failures.map(({ url, failure }) => `${maskUrl(url)}: ${failure.text}`)
   return new BadGateway({
     error: texts.length === 0 ? "no RPC URL of the relayer has a weight above 0" : texts.join("; ")

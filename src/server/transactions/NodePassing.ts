@@ -122,19 +122,17 @@ interface Passing {
   readonly methods: PassedMethods
   /** Asks a provider of the relayer, and the next one if it fails. */
   ask(sender: Sender, call: RpcCall): Effect.Effect<RpcAnswer, RelayerNotFound | BadGateway>
-  /** `rpc_methods` of the network. */
-  listed(sender: Sender): ReadonlyArray<string> | undefined
 }
 
 /** A network type whose calls are all answered by providers. */
-export const passing = ({ type, methods, ask, listed }: Passing): NodeNetwork => ({
+export const passing = ({ type, methods, ask }: Passing): NodeNetwork => ({
   type,
   scopeOf: () => undefined,
   begin: () => Effect.undefined,
   pass: Effect.fnUntraced(
     function* (sender: Sender, call: NodeCall) {
       const { method } = call
-      if (!isPassed(methods, method, listed(sender))) return errorReply(call, notAllowed(method))
+      if (!isPassed(methods, method, sender.network.rpc_methods)) return errorReply(call, notAllowed(method))
       const params = yield* paramsOf(call)
       const answer = yield* ask(sender, params === undefined ? { method } : { method, params })
       return answerReply(call, answer)

@@ -49,6 +49,32 @@ export const opinions: ReadonlyArray<Mutant> = [
       test: `${tests}/SecondOpinion.test.ts`
     }
   ]),
+  ...inFile("src/server/lanes/LaneNetwork.ts", [
+    {
+      name: "chain-is-another-one-if-all-providers-say-so",
+      rule: "A lane is on another chain only if the providers say so: a failure to answer is none.",
+      source: `${failures} A4`,
+      before: `Result.isFailure(asked) && asked.failure.code === "mismatch"`,
+      after: "Result.isFailure(asked)",
+      test: "test/server/lanes/LaneProviders.test.ts"
+    },
+    {
+      name: "one-configured-provider-is-not-alone",
+      rule: "A provider is alone only if others are configured, and none of them has an opinion.",
+      source: `${failures} A7`,
+      before: "configured < agreeing || speaking !== 1",
+      after: "configured < 1 || speaking < 1",
+      test: "test/server/lanes/LaneProviders.test.ts"
+    },
+    {
+      name: "silence-lasts-from-its-first-poll",
+      rule: "The time for which one provider is alone begins with the first poll that shows it, and not with each one.",
+      source: `${failures} A7`,
+      before: "else if (!aloneSince.has(urlsKey)) aloneSince.set(urlsKey, now)",
+      after: "else aloneSince.set(urlsKey, now)",
+      test: "test/server/lanes/LaneProviders.test.ts"
+    }
+  ]),
   ...inFile(`${source}/Transition.ts`, [
     {
       name: "operator-waits-for-a-final-nonce",

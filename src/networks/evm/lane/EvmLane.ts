@@ -2,7 +2,7 @@
 import { Clock, Effect, Metric } from "effect"
 import { Hex } from "effect/encoding"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
-import { firstOfEachSet } from "../../../server/lanes/LaneNetwork.ts"
+import { firstOfEachSet, pollSets } from "../../../server/lanes/LaneNetwork.ts"
 import type {
   Finding,
   Inquiry,
@@ -12,9 +12,7 @@ import type {
   PollOptions,
   SendingNetwork
 } from "../../../server/lanes/LaneNetwork.ts"
-import { countPoll } from "../../../server/lanes/LaneSending.ts"
 import { present } from "../../core/Presentation.ts"
-import type { Unreachable } from "../../core/Rules.ts"
 import { currentAttempts, isFinal, newestRequest, requestOf } from "../../core/Transaction.ts"
 import type { Transaction } from "../../core/Transaction.ts"
 import { poll as pollBounds } from "../../core/TransactionValues.ts"
@@ -28,7 +26,7 @@ import type { EvmProviders } from "../chain/EvmNodes.ts"
 import { isEstimated } from "../rules/Costs.ts"
 import { nonceOf, noncesOf } from "../rules/Evm.ts"
 import type { Evm, Question, ReceiptDetails, Seen, TakerEvidence } from "../rules/Evm.ts"
-import { ampleBalance, pollInterval } from "../rules/EvmNumbers.ts"
+import { ampleBalance } from "../rules/EvmNumbers.ts"
 import { evmRules } from "../rules/EvmRules.ts"
 import { takerVerdictOf } from "../rules/LaneNonces.ts"
 import { classify } from "../rules/Refusal.ts"
@@ -216,45 +214,34 @@ const logUnknown = (answers: ReadonlyArray<NodeAnswer>) =>
 
 /** One poll for each set of providers. */
 const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: PollOptions<Evm>) {
-  const { rows, lane, now } = options
+  const { lane, now } = options
   const { memory, nodes } = context
-  const polls = new Map<string, PollResult>()
-  const failures = new Map<string, Unreachable>()
-  let isOtherChain = false
-  const inFlight = rows.filter(({ transaction }) => transaction.place !== undefined && !isFinal(transaction))
   const balance = knownBalance(context, options)
-  for (const relayer of firstOfEachSet(rows.map(({ relayer }) => relayer))) {
-    const { urlsKey } = relayer
-    const numbers = numbersOf(relayer)
-    const providers = yield* providersOf(context, relayer)
-    const own = inFlight.filter((row) => row.relayer.urlsKey === urlsKey)
-    const taken = yield* Effect.result(
-      EvmPoll.take({
-        providers,
-        nodes,
-        numbers,
-        lane: noncesOf(lane),
-        transactions: own.map(({ transaction }) => transaction),
-        memory,
-        beliefs: beliefsOf(memory, urlsKey),
-        urls: relayer.urls.filter(({ weight }) => weight > 0),
-        now,
-        headAfter: memory.polls.get(urlsKey)?.headAskedAt ?? 0,
-        balance
-      })
-    )
-    if (taken._tag === "Success") {
-      polls.set(urlsKey, taken.success)
-      yield* countPoll("seen")
-    } else {
-      const isMismatch = taken.failure.code === "mismatch"
-      failures.set(urlsKey, EvmPoll.unreachable(taken.failure, numbers, now))
-      isOtherChain ||= isMismatch
-      yield* countPoll(isMismatch ? "chain_changed" : "unreachable")
-    }
-  }
-  memory.polls = polls
-  return { polls, failures, isOtherChain }
+  const found = yield* pollSets<Evm, PollResult>(options, {
+    rules: evmRules,
+    ask: (relayer, rows) =>
+      Effect.flatMap(providersOf(context, relayer), (providers) =>
+        EvmPoll.take({
+          providers,
+          nodes,
+          numbers: numbersOf(relayer),
+          lane: noncesOf(lane),
+          transactions: rows.flatMap(({ transaction }) =>
+            transaction.place === undefined || isFinal(transaction) ? [] : [transaction]
+          ),
+          memory,
+          beliefs: beliefsOf(memory, relayer.urlsKey),
+          urls: relayer.urls.filter(({ weight }) => weight > 0),
+          now,
+          headAfter: memory.polls.get(relayer.urlsKey)?.headAskedAt ?? 0,
+          balance
+        })
+      ),
+    seenIn: ({ base, views }, { transaction }) => views.get(transaction.number) ?? base,
+    heightIn: ({ base }) => base.head.number
+  })
+  memory.polls = found.polls
+  return found
 })
 
 interface HeardFrom {
@@ -311,23 +298,12 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
 
   const poll = Effect.fn("EvmLane.poll")(function* (options: PollOptions<Evm>) {
     memory.genesis = options.stored.genesis
-    const { polls, failures, isOtherChain } = yield* pollEach(context, options)
+    const { poll: common, polls } = yield* pollEach(context, options)
     forgetBytes(context, options)
     const { reading, doubts } = yield* EvmCounts.readAll(context, options, sourcesOf(options, polls))
     const found: Poll<Evm> = {
-      isAnswered: polls.size > 0,
-      isOtherChain,
-      seenOf: ({ transaction, relayer }, now) => {
-        const seen = polls.get(relayer.urlsKey)
-        if (seen !== undefined) return seen.views.get(transaction.number) ?? seen.base
-        const failure = failures.get(relayer.urlsKey)
-        const retryAt = now + pollInterval(numbersOf(relayer))
-        return failure === undefined || failure.retryAt <= now
-          ? { _tag: "Unreachable", code: failure?.code ?? "providers_unavailable", retryAt }
-          : failure
-      },
+      ...common,
       doubtOf: ({ urlsKey }) => doubts.get(urlsKey),
-      heightOf: ({ urlsKey }) => polls.get(urlsKey)?.base.head.number ?? 0,
       ...(reading === undefined ? {} : { reading })
     }
     return found

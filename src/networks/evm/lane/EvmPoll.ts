@@ -3,10 +3,9 @@ import { Effect } from "effect"
 import { isFarBehind, mayBeBehind } from "../../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
 import { rpcFailure } from "../../../server/chains/RpcFailure.ts"
-import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
+import { pollBudget } from "../../../server/lanes/LaneNetwork.ts"
 import { present } from "../../core/Presentation.ts"
-import type { Unreachable } from "../../core/Rules.ts"
 import { currentAttempts, requestOf } from "../../core/Transaction.ts"
 import type { Receipt, Transaction } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
@@ -437,9 +436,6 @@ const poll = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) 
   return result
 })
 
-/** Milliseconds of one poll, over all its requests and providers. */
-const budget = 10_000
-
 /** If all providers are stalled, all are asked for their heads. Otherwise the poll would not see that one of them goes on. */
 const lookForLive = (asked: EvmPollOptions) =>
   stalledSinceOf(asked) === undefined
@@ -452,18 +448,10 @@ export const take = Effect.fn("ChainPoll.take")((asked: EvmPollOptions) =>
     lookForLive(asked),
     asked.providers.first((node) => poll(node, asked))
   ).pipe(
-    Effect.timeoutOrElse({ duration: budget, orElse: () => Effect.fail(rpcFailure("unreachable")) }),
+    Effect.timeoutOrElse({ duration: pollBudget, orElse: () => Effect.fail(rpcFailure("unreachable")) }),
     Effect.tap((found) => Effect.sync(() => notePassedOver(asked, found))),
     Effect.tap((found) => demoteBlind(asked, found)),
     Effect.tap((found) => demoteOutvoted(asked, found)),
     Effect.tap((found) => demoteBehind(asked, found))
   )
 )
-
-/** What a failed poll means for the transactions. */
-export const unreachable = (failure: RpcFailure, numbers: NetworkNumbers, now: Moment): Unreachable => ({
-  _tag: "Unreachable",
-  code: failure.code === "rate_limited" ? "rate_limited" : "providers_unavailable",
-  retryAt: now + pollInterval(numbers),
-  ...present("figures", failure.host === undefined ? undefined : { host: failure.host, error: failure.text })
-})

@@ -4,9 +4,7 @@ import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
 import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import type { Account } from "../../../server/ledger/LedgerEntries.ts"
-import { RelayerTargets } from "../../../server/relayers/RelayerTargets.ts"
-import type { RelayerTarget } from "../../../server/relayers/RelayerTargets.ts"
-import { makeKeptProviders, toBadGateway } from "../../../server/transactions/Intake.ts"
+import { makeRelayerProviders } from "../../../server/transactions/Intake.ts"
 import type { Sender } from "../../../server/transactions/Intake.ts"
 import { EvmNodes } from "../chain/EvmNodes.ts"
 import type { EvmTarget } from "../rules/Evm.ts"
@@ -34,41 +32,21 @@ export const senderOf = (sender: Sender): EvmSender => {
 
 // The providers of an evm relayer, for requests.
 
-interface ChainUrls {
-  readonly urls: RelayerTarget["urls"]
-  readonly chainId: number
-}
+type Use<A> = (node: RpcNode) => Effect.Effect<A, RpcFailure>
 
 export const makeRelayerNodes = Effect.gen(function* () {
   const nodes = yield* EvmNodes
-  const targets = yield* RelayerTargets
-
-  const kept = yield* makeKeptProviders(({ urls, chainId }: ChainUrls) => nodes.providers(urls, { chainId }))
-
-  const of = Effect.fnUntraced(function* (id: RelayerId, chainId: number) {
-    const { urls } = yield* targets.get(id)
-    return yield* kept({ urls, chainId })
-  })
+  const providers = yield* makeRelayerProviders((urls, chainId: number) => nodes.providers(urls, { chainId }))
 
   /** Asks a provider of the relayer, and the next one if it fails. */
-  const first = Effect.fnUntraced(function* <A>(
-    id: RelayerId,
-    chainId: number,
-    use: (node: RpcNode) => Effect.Effect<A, RpcFailure>
-  ) {
-    const found = yield* of(id, chainId)
-    return yield* Effect.mapError(found.tryAll(use), toBadGateway)
-  })
+  const first = <A>(id: RelayerId, chainId: number, use: Use<A>) =>
+    Effect.flatMap(providers.of(id, chainId), (found) => providers.first(found, use))
 
   /** Asks all providers of the relayer. Those that do not answer are left out. */
-  const each = Effect.fnUntraced(function* <A>(
-    id: RelayerId,
-    chainId: number,
-    use: (node: RpcNode) => Effect.Effect<A, RpcFailure>
-  ) {
-    const answers = yield* (yield* of(id, chainId)).each(use)
-    return answers.filter((answer) => answer !== undefined)
-  })
+  const each = <A>(id: RelayerId, chainId: number, use: Use<A>) =>
+    Effect.flatMap(providers.of(id, chainId), (found) => found.each(use)).pipe(
+      Effect.map((answers) => answers.filter((answer) => answer !== undefined))
+    )
 
   return { first, each }
 })

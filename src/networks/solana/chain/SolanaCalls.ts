@@ -346,8 +346,6 @@ export const adapting = (node: RpcNode, without: Set<string>): RpcNode => ({
 })
 
 export interface SolanaProviders extends Providers {
-  /** URLs that are asked. */
-  readonly configured: number
   /** The hash of the first block, once it is known. */
   readonly genesis: Effect.Effect<string | undefined>
 }
@@ -370,7 +368,6 @@ export const makeSolanaProviders = Effect.fnUntraced(function* (
 
   const made: SolanaProviders = {
     ...(yield* makeProviders({ nodeOf: adaptingNodeOf, prove }, urls)),
-    configured: new Set(urls.filter(({ weight }) => weight > 0).map(({ url }) => url)).size,
     genesis: Effect.sync(() => genesis)
   }
   return made

@@ -1,7 +1,7 @@
 // Solana, as lanes ask for it: polls, answers to questions, signatures and broadcasts for one account, and what follows a restore.
 import { Clock, Effect, Result, Schema } from "effect"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
-import { firstOfEachSet, wrongKey } from "../../../server/lanes/LaneNetwork.ts"
+import { firstOfEachSet, pollSets, wrongKey } from "../../../server/lanes/LaneNetwork.ts"
 import type {
   Finding,
   Inquiry,
@@ -13,9 +13,9 @@ import type {
   SendingNetwork,
   Unsigned
 } from "../../../server/lanes/LaneNetwork.ts"
-import { countPoll } from "../../../server/lanes/LaneSending.ts"
 import { PriceSource } from "../../../server/prices/PriceSource.ts"
 import { present } from "../../core/Presentation.ts"
+import { agreeing, neededOf } from "../../core/Rows.ts"
 import { newestRequest, withAccount } from "../../core/Transaction.ts"
 import type { Lane } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
@@ -43,9 +43,10 @@ import {
   forgetTransaction,
   makeMemory,
   providersOf,
-  rememberFinalized
+  rememberFinalized,
+  seenIn
 } from "./SolanaPolls.ts"
-import type { SolanaContext, SolanaPoll, SolanaRelayer, TakenBytes } from "./SolanaPolls.ts"
+import type { Looks, SolanaContext, SolanaRelayer, TakenBytes } from "./SolanaPolls.ts"
 import { lifetimeOfRequest, prepare, reportedBy } from "./SolanaPreparing.ts"
 
 // What follows after a copy of the database was put back: the lane waits until bytes of the lost process cannot land any more, reads
@@ -63,8 +64,6 @@ interface RestoreWork {
   readonly now: Moment
 }
 
-const needOf = ({ configured }: SolanaProviders): number => Math.min(Numbers.agreeing, configured)
-
 const heightAt = Effect.fnUntraced(function* (node: RpcNode) {
   const [height, { lastValid, height: from }] = yield* Effect.all(
     [node.call(Calls.blockHeight("processed")), reportedBy(node)],
@@ -79,7 +78,7 @@ const boundNow = Effect.fnUntraced(function* (providers: SolanaProviders) {
   const found = opinions.flatMap(({ result }) =>
     Result.isSuccess(result) && isLifeOf(result.success.life) ? [result.success] : []
   )
-  if (found.length < needOf(providers)) return undefined
+  if (found.length < neededOf(providers)) return undefined
   const life = Math.max(...found.map((one) => one.life))
   return Math.max(...found.map(({ height }) => height)) + Numbers.livesAfterRestore * life + Numbers.boundMargin
 })
@@ -118,7 +117,7 @@ const listed = Effect.fnUntraced(function* (work: RestoreWork, { bound }: Solana
       : []
   )
   const [first] = complete
-  if (first === undefined || complete.length < needOf(providers)) return undefined
+  if (first === undefined || complete.length < neededOf(providers)) return undefined
   const lists = complete.map(({ listed: { signatures } }) => signatures)
   if (!isReached(work, lists)) return undefined
   return { slot: Math.min(...complete.map(({ finalized }) => finalized.slot)), lists }
@@ -176,7 +175,7 @@ const describedBy = Effect.fnUntraced(function* (node: RpcNode, signature: strin
 const isOfOthers = Effect.fnUntraced(function* ({ context, providers }: RestoreWork, signature: string) {
   const opinions = yield* providers.opinions(Numbers.maxAskedProviders, (node) => describedBy(node, signature))
   const said = opinions.flatMap(({ result }) => Result.getOrUndefined(result) ?? [])
-  return said.length >= needOf(providers) && said.every((one) => executesNone(one, context.address))
+  return said.length >= neededOf(providers) && said.every((one) => executesNone(one, context.address))
 })
 
 /** The transaction has landed. Its slot stands for the height of its block, which is never above the slot. */
@@ -221,7 +220,7 @@ const matchRestored = Effect.fnUntraced(function* (work: RestoreWork, unknown: R
 
 /** A provider that is alone has to show the same in two looks. */
 const isRepeated = ({ context: { memory }, providers, now }: RestoreWork): boolean => {
-  if (providers.configured >= Numbers.agreeing) return true
+  if (providers.configured >= agreeing) return true
   memory.restore.completeSince ??= now
   return now >= memory.restore.completeSince + Numbers.looksApart
 }
@@ -287,7 +286,7 @@ const lastOf = Effect.fnUntraced(function* (providers: SolanaProviders) {
   const opinions = yield* providers.opinions(Numbers.maxAskedProviders, reportedBy)
   const answers = opinions.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : []))
   const found = answers.filter(({ lastValid, height }) => isLifeOf(lastValid - height))
-  if (found.length < Math.min(Numbers.agreeing, providers.configured)) return undefined
+  if (found.length < neededOf(providers)) return undefined
   const life = Math.max(...found.map(({ lastValid, height }) => lastValid - height))
   return {
     bound: Math.max(...found.map(({ height }) => height)) + life + Numbers.boundMargin,
@@ -340,10 +339,7 @@ const settled = ({ lane, totals }: PollOptions<Solana>, height: number, counters
 }
 
 /** The lowest finalized height that a provider reports: no provider alone ends what a signature that a caller got reserves. */
-const passedBy = (poll: SolanaPoll | undefined): number => {
-  const heights = (poll?.looks ?? []).map(({ look }) => look.finalized?.height ?? 0)
-  return heights.length === 0 ? 0 : Math.min(...heights)
-}
+const passedBy = ({ looks }: Looks): number => Math.min(...looks.map(({ look }) => look.finalized?.height ?? 0))
 
 const openLane = (parts: Parts, { address, genesis, keys }: LaneOptions): LaneChain<Solana> => {
   const context: SolanaContext = { ...parts, address, memory: makeMemory(genesis) }
@@ -385,39 +381,22 @@ const openLane = (parts: Parts, { address, genesis, keys }: LaneOptions): LaneCh
       attempts: transaction.attempts
     }))
     forgetKnown(memory)
-    const polls = new Map<string, SolanaPoll>()
-    let foundGenesis: string | undefined
-    for (const relayer of firstOfEachSet(rows.map(({ relayer }) => relayer))) {
-      const shared = rows.filter((row) => row.relayer.urlsKey === relayer.urlsKey)
-      const one = yield* SolanaPolls.poll(context, relayer, shared, now)
-      polls.set(relayer.urlsKey, one)
-      yield* countPoll(one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable")
-      foundGenesis ??= yield* (yield* providersOf(context, relayer)).genesis
-    }
-    const all = [...polls.values()]
-    const isAnswered = all.some(({ failure }) => failure === undefined)
-    const [{ relayer: lead }] = rows
-    const isRead = polls.get(lead.urlsKey)?.failure === undefined
-    const counters = isRead ? yield* countersOf(options) : {}
-    const result: Poll<Solana> = {
-      isAnswered,
-      isOtherChain: all.some(({ isOtherChain }) => isOtherChain),
-      seenOf: (row, at) => SolanaPolls.seenOf(context, row, polls.get(row.relayer.urlsKey), at),
-      heightOf: ({ urlsKey }) =>
-        Math.max(0, ...(polls.get(urlsKey)?.looks ?? []).map(({ look }) => look.finalized?.height ?? 0)),
-      ...(isRead
-        ? {
-            reading: {
-              lane: settled(options, passedBy(polls.get(lead.urlsKey)), counters),
-              ...(foundGenesis === undefined ? {} : { genesis: foundGenesis }),
-              usedTrust: false,
-              fillers: [],
-              foreign: []
-            }
-          }
-        : {})
-    }
-    return result
+    let genesis: string | undefined
+    const { poll: common, polls } = yield* pollSets<Solana, Looks>(options, {
+      rules: solanaRules,
+      ask: Effect.fnUntraced(function* (relayer, shared) {
+        const found = yield* Effect.result(SolanaPolls.poll(context, relayer, shared, now))
+        genesis ??= yield* (yield* providersOf(context, relayer)).genesis
+        return yield* Effect.fromResult(found)
+      }),
+      seenIn: (found, row, at) => seenIn(context, row, found, at),
+      heightIn: ({ looks }) => Math.max(0, ...looks.map(({ look }) => look.finalized?.height ?? 0))
+    })
+    const found = polls.get(rows[0].relayer.urlsKey)
+    if (found === undefined) return common
+    const lane = settled(options, passedBy(found), yield* countersOf(options))
+    const reading = { lane, ...present("genesis", genesis), usedTrust: false, fillers: [], foreign: [] }
+    return { ...common, reading } satisfies Poll<Solana>
   })
 
   const inquire: LaneChain<Solana>["inquire"] = Effect.fn("SolanaLane.inquire")(function* (_, inquiries) {

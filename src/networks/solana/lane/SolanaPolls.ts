@@ -3,11 +3,10 @@ import { Cause, Deferred, Effect, Exit, Metric, Result } from "effect"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
 import type { Opinion } from "../../../server/chains/Providers.ts"
 import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
-import { rememberedProviders } from "../../../server/lanes/LaneNetwork.ts"
+import { failureOf, noteAlone, rememberedProviders, withinPoll } from "../../../server/lanes/LaneNetwork.ts"
 import type { Inquiry, LaneRelayer, LaneRow, ProviderMemory } from "../../../server/lanes/LaneNetwork.ts"
 import type { PriceSource } from "../../../server/prices/PriceSource.ts"
 import { present } from "../../core/Presentation.ts"
-import type { Unreachable } from "../../core/Rules.ts"
 import { isFinal } from "../../core/Transaction.ts"
 import type { Attempt, Transaction } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
@@ -16,7 +15,7 @@ import * as SolanaLooks from "../chain/SolanaLooks.ts"
 import { forgetOldLists } from "../chain/SolanaLooks.ts"
 import type { KeptLists } from "../chain/SolanaLooks.ts"
 import type { Solana, SolanaRequest } from "../rules/Solana.ts"
-import { agreeing, listPage, maxAskedProviders, pollAfter } from "../rules/SolanaNumbers.ts"
+import { listPage, maxAskedProviders } from "../rules/SolanaNumbers.ts"
 import { conclude, openQuestionOf, rememberConclusion } from "../rules/SolanaSeen.ts"
 import type {
   EarlierConclusion,
@@ -237,57 +236,22 @@ interface OneLook {
 }
 
 /** What the providers of a relayer saw. */
-interface Looks {
+export interface Looks {
   readonly configured: number
   readonly looks: ReadonlyArray<OneLook>
   /** Own finalized signatures that one of the lists lacks. There are few, so that each transaction can be compared with them. */
   readonly lacked: ReadonlyArray<KnownSignature>
 }
 
-interface RelayerPoll extends Looks {
-  readonly failure?: Unreachable
-  readonly isOtherChain: boolean
-}
-
-/** Milliseconds of one look, over all its questions and providers. */
-const lookBudget = 10_000
-
 const hashesOf = (rows: ReadonlyArray<{ readonly transaction: Transaction<Solana> }>): ReadonlyArray<string> =>
   rows.flatMap(({ transaction }) => transaction.attempts.map(({ hash }) => hash))
-
-const within = <A>(self: Effect.Effect<ReadonlyArray<Opinion<A>>>) =>
-  Effect.timeoutOrElse(self, { duration: lookBudget, orElse: () => Effect.succeed<ReadonlyArray<Opinion<A>>>([]) })
 
 const looksIn = (opinions: ReadonlyArray<Opinion<Look>>): ReadonlyArray<OneLook> =>
   opinions.flatMap(({ url, result }) => (Result.isSuccess(result) ? [{ url, look: result.success }] : []))
 
-const failureOf = (opinions: ReadonlyArray<Opinion<Look>>, now: Moment): Unreachable => {
-  const isLimited = opinions.some(({ result }) => Result.isFailure(result) && result.failure.code === "rate_limited")
-  const [first] = opinions.flatMap(({ url, result }) =>
-    Result.isFailure(result) ? [{ host: maskUrl(url), error: result.failure.text }] : []
-  )
-  return {
-    _tag: "Unreachable",
-    code: isLimited ? "rate_limited" : "providers_unavailable",
-    retryAt: now + pollAfter,
-    // The reason of `rate_limited` is another one if it has an error.
-    ...present("figures", isLimited ? undefined : first)
-  }
-}
-
 const lackedBy = (looks: ReadonlyArray<OneLook>, { known }: SolanaMemory): ReadonlyArray<KnownSignature> => {
   const lists = looks.flatMap(({ look: { listed } }) => listed ?? [])
   return known.filter(({ hash }) => lists.some(({ signatures }) => !signatures.has(hash)))
-}
-
-const isMismatch = ({ result }: Opinion<Look>): boolean =>
-  Result.isFailure(result) && result.failure.code === "mismatch"
-
-/** Remembers since when only one provider of the relayer has an opinion. */
-const noteAlone = ({ memory }: SolanaContext, { urlsKey }: SolanaRelayer, found: RelayerPoll, now: Moment): void => {
-  const opinions = found.looks.filter(({ look }) => look.statuses !== undefined || look.finalized !== undefined)
-  if (found.configured < agreeing || opinions.length !== 1) memory.aloneSince.delete(urlsKey)
-  else if (!memory.aloneSince.has(urlsKey)) memory.aloneSince.set(urlsKey, now)
 }
 
 export const poll = Effect.fn("SolanaPolls.poll")(function* (
@@ -300,7 +264,7 @@ export const poll = Effect.fn("SolanaPolls.poll")(function* (
   const inFlight = rows.filter(({ transaction }) => transaction.attempts.length > 0 && !isFinal(transaction))
   const hashes = hashesOf(inFlight)
   const { landings } = context.memory
-  const opinions = yield* within(
+  const opinions = yield* withinPoll(
     providers.opinions(maxAskedProviders, (node) =>
       Effect.map(SolanaLooks.poll(node, hashes, landings), ({ look, landings: found }) => {
         for (const [hash, landing] of found) landings.set(hash, landing)
@@ -309,14 +273,9 @@ export const poll = Effect.fn("SolanaPolls.poll")(function* (
     )
   )
   const looks = looksIn(opinions)
-  const found: RelayerPoll = {
-    configured: providers.configured,
-    looks,
-    lacked: [],
-    isOtherChain: looks.length === 0 && opinions.some(isMismatch),
-    ...(looks.length === 0 ? { failure: failureOf(opinions, now) } : {})
-  }
-  noteAlone(context, relayer, found, now)
+  const { configured } = providers
+  const speaking = looks.filter(({ look }) => look.statuses !== undefined || look.finalized !== undefined).length
+  noteAlone(context.memory.aloneSince, relayer, { configured, speaking }, now)
   forgetOldLists(context.memory.lists, now)
   // A provider that did not answer in between begins its conclusions anew.
   for (const { transaction } of inFlight) {
@@ -324,9 +283,10 @@ export const poll = Effect.fn("SolanaPolls.poll")(function* (
     const earlier = context.memory.earlier.get(transaction.number)
     for (const url of earlier?.keys() ?? []) if (!answered.has(url)) earlier?.delete(url)
   }
+  if (looks.length === 0) return yield* failureOf(opinions)
+  const found: Looks = { configured, looks, lacked: [] }
   return found
 })
-export type SolanaPoll = Effect.Success<ReturnType<typeof poll>>
 
 const foundFor = ({ restore: { found } }: SolanaMemory, { number, attempts }: Transaction<Solana>) => {
   const taken = found.get(number)?.taken
@@ -334,12 +294,12 @@ const foundFor = ({ restore: { found } }: SolanaMemory, { number, attempts }: Tr
 }
 
 /** What a look says about one transaction. `isLast`: nothing else is asked in this look. */
-const seenIn = (
+export const seenIn = (
   { memory }: SolanaContext,
   { transaction, relayer }: LaneRow<Solana>,
   { configured, looks, lacked }: Looks,
   now: Moment,
-  isLast: boolean
+  isLast = false
 ): SolanaSeen => {
   const { number, attempts } = transaction
   const earlier = memory.earlier.get(number) ?? new Map()
@@ -366,16 +326,6 @@ const seenIn = (
   }
 }
 
-export const seenOf = (
-  context: SolanaContext,
-  row: LaneRow<Solana>,
-  found: SolanaPoll | undefined,
-  now: Moment
-): SolanaSeen | Unreachable =>
-  found === undefined || found.failure !== undefined
-    ? (found?.failure ?? { _tag: "Unreachable", code: "providers_unavailable", retryAt: now + pollAfter })
-    : seenIn(context, row, found, now, false)
-
 const resultOf = ({ look }: OneLook, { attempts }: Transaction<Solana>, { lacked }: Looks) => {
   const conclusion = conclude(look, attempts, lacked)
   if (conclusion === undefined) return openQuestionOf(look, attempts, lacked) ?? "proved"
@@ -397,7 +347,9 @@ export const prove = Effect.fn("SolanaPolls.prove")(function* (
     lists: context.memory.lists,
     now
   }
-  const looks = looksIn(yield* within(providers.opinions(maxAskedProviders, (node) => SolanaLooks.proof(node, sought))))
+  const looks = looksIn(
+    yield* withinPoll(providers.opinions(maxAskedProviders, (node) => SolanaLooks.proof(node, sought)))
+  )
   const found: Looks = { configured: providers.configured, looks, lacked: lackedBy(looks, context.memory) }
   yield* countLooks(rows.flatMap(({ transaction }) => looks.map((look) => resultOf(look, transaction, found))))
   return new Map(rows.map((row) => [row.transaction.number, seenIn(context, row, found, now, true)]))

@@ -3,6 +3,7 @@ import { Effect, Result } from "effect"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import type { Inquiry } from "../../../server/lanes/LaneNetwork.ts"
 import { present } from "../../core/Presentation.ts"
+import { neededOf } from "../../core/Rows.ts"
 import { newestRequest } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import { derivations, readAccounts, readRent, readTables } from "../chain/SolanaAccounts.ts"
@@ -18,7 +19,7 @@ import type { Chosen, OwnAnswer } from "../rules/RequestBytes.ts"
 import type { Solana, SolanaRequest } from "../rules/Solana.ts"
 import { base64Of } from "../rules/SolanaExchanges.ts"
 import * as Numbers from "../rules/SolanaNumbers.ts"
-import { agreeing, deadAfter, maxAskedProviders, sharedFor } from "../rules/SolanaNumbers.ts"
+import { deadAfter, maxAskedProviders, sharedFor } from "../rules/SolanaNumbers.ts"
 import type { Lifetime, Preparation, ReadState } from "../rules/SolanaSeen.ts"
 import { formOf, guardTermsOf } from "../rules/SolanaTerms.ts"
 import { isRefusal } from "../rules/Spending.ts"
@@ -153,8 +154,7 @@ export const lifetimeOfRequest = Effect.fnUntraced(function* (
 ) {
   const opinions = yield* providers.opinions(maxAskedProviders, (node) => ownAnswerBy(node, blockhash))
   const answers = opinions.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : []))
-  const need = Math.min(agreeing, providers.configured)
-  const lifetime = boundOfOwn(blockhash, answers, need)
+  const lifetime = boundOfOwn(blockhash, answers, neededOf(providers))
   if (lifetime !== "dead") {
     memory.deadSince.delete(number)
     return lifetime

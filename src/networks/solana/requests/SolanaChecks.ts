@@ -2,14 +2,10 @@
 import { Effect, Option, Result } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
-import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
-import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import { Ledger } from "../../../server/ledger/Ledger.ts"
 import type { PriceSource } from "../../../server/prices/PriceSource.ts"
-import { RelayerTargets } from "../../../server/relayers/RelayerTargets.ts"
-import type { RelayerTarget } from "../../../server/relayers/RelayerTargets.ts"
 import { priceUnavailable } from "../../../server/transactions/Exchanges.ts"
-import { makeKeptProviders, toBadGateway, unanswered } from "../../../server/transactions/Intake.ts"
+import { makeRelayerProviders, unanswered } from "../../../server/transactions/Intake.ts"
 import type { Sender } from "../../../server/transactions/Intake.ts"
 import { present } from "../../core/Presentation.ts"
 import { exceeded, TransactionLimitExceeded } from "../../core/TransactionLimits.ts"
@@ -109,31 +105,18 @@ export const checkBytes = Effect.fnUntraced(function* (
 
 // The providers of a solana relayer, for requests.
 
-interface Place {
-  readonly urls: RelayerTarget["urls"]
-  /** The hash of the first block that the lane knows. Absent: the relayer has no lane yet, because it has sent nothing. */
-  readonly genesis?: string
-}
-
-export const makeRelayerProviders = Effect.gen(function* () {
+export const makeSolanaProvidersOf = Effect.gen(function* () {
   const nodes = yield* SolanaNodes
-  const targets = yield* RelayerTargets
   const ledger = yield* Ledger
-
-  const kept = yield* makeKeptProviders(({ urls, genesis }: Place) => nodes.providers(urls, genesis))
-
-  const of = Effect.fnUntraced(function* ({ relayer, account }: Sender) {
-    const { urls } = yield* targets.get(relayer.id)
-    const lane = yield* ledger.laneOf(account)
-    const genesis = Option.isSome(lane) ? lane.value.genesis : undefined
-    return yield* kept(genesis === undefined ? { urls } : { urls, genesis })
-  })
-
-  /** Asks a provider, and the next one if it fails. */
-  const first = <A>(of: SolanaProviders, use: (node: RpcNode) => Effect.Effect<A, RpcFailure>) =>
-    Effect.mapError(of.tryAll(use), toBadGateway)
-
-  return { of, first }
+  const { first, of } = yield* makeRelayerProviders((urls, genesis: string | undefined) =>
+    nodes.providers(urls, genesis)
+  )
+  return {
+    first,
+    /** A relayer that has sent nothing has no lane yet, which would know the first block. */
+    of: ({ relayer, account }: Sender) =>
+      Effect.flatMap(ledger.laneOf(account), (lane) => of(relayer.id, Option.getOrUndefined(lane)?.genesis))
+  }
 })
 
 // What the chain says about bytes now: every rule with the accounts that it reads, and the simulation. For bytes that callers get

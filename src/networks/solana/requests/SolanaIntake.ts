@@ -10,6 +10,7 @@ import { isNewestOf, unanswered } from "../../../server/transactions/Intake.ts"
 import type { Admitted, Intake, Sender, Signing } from "../../../server/transactions/Intake.ts"
 import type { SequenceNetwork } from "../../../server/transactions/Nonces.ts"
 import { present } from "../../core/Presentation.ts"
+import { neededOf } from "../../core/Rows.ts"
 import { TransactionConflict } from "../../core/Rules.ts"
 import type { NetworkLimits } from "../../core/TransactionLimits.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
@@ -32,11 +33,11 @@ import {
   SignSolanaTransaction
 } from "../rules/SolanaExchanges.ts"
 import type { SolanaLaneState, SolanaSigning } from "../rules/SolanaExchanges.ts"
-import { agreeing, maxAskedProviders, maxComputeUnits, pricePercentile, rentMinimum } from "../rules/SolanaNumbers.ts"
+import { maxAskedProviders, maxComputeUnits, pricePercentile, rentMinimum } from "../rules/SolanaNumbers.ts"
 import { solanaRules } from "../rules/SolanaRules.ts"
 import { deadlineOf, formOf, guardTermsOf, paysFees, unsimulated, violationsOf } from "../rules/SolanaTerms.ts"
 import { encodeBase58, transactionBytes } from "../rules/Wire.ts"
-import { checkBytes, examine, limitViolation, makeRelayerProviders } from "./SolanaChecks.ts"
+import { checkBytes, examine, limitViolation, makeSolanaProvidersOf } from "./SolanaChecks.ts"
 import type { Allowance } from "./SolanaChecks.ts"
 import * as SolanaSponsoring from "./SolanaSponsoring.ts"
 
@@ -47,7 +48,7 @@ const refusedTransaction = (code: string, message: string) =>
 
 const makeSolanaSigning = Effect.gen(function* () {
   const ledger = yield* Ledger
-  const relayerProviders = yield* makeRelayerProviders
+  const relayerProviders = yield* makeSolanaProvidersOf
   const prices = yield* PriceSource
 
   /** Until when the bytes can land. */
@@ -56,7 +57,7 @@ const makeSolanaSigning = Effect.gen(function* () {
     const opinions = yield* providers.opinions(maxAskedProviders, (node) => ownAnswerBy(node, blockhash))
     const answers = opinions.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : []))
     // Providers that do not answer have no opinion: the bound of those that do is the one that counts.
-    const need = Math.min(agreeing, providers.configured, Math.max(answers.length, 1))
+    const need = Math.min(neededOf(providers), Math.max(answers.length, 1))
     const lifetime = boundOfOwn(blockhash, answers, need)
     if (lifetime === "dead")
       return yield* refusedTransaction("blockhash_expired", "its blockhash is not valid any more")
@@ -156,7 +157,7 @@ const tablesOf = Effect.fnUntraced(function* (
 })
 
 const makeSolanaSimulating = Effect.gen(function* () {
-  const relayerProviders = yield* makeRelayerProviders
+  const relayerProviders = yield* makeSolanaProvidersOf
   const outboundWork = yield* OutboundWork
   const prices = yield* PriceSource
 

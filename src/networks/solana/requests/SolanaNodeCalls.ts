@@ -29,7 +29,7 @@ import {
 import { solanaRules } from "../rules/SolanaRules.ts"
 import { paymentTermsOf } from "../rules/SolanaTerms.ts"
 import { explain } from "../rules/SolanaWords.ts"
-import { makeRelayerProviders } from "./SolanaChecks.ts"
+import { makeSolanaProvidersOf } from "./SolanaChecks.ts"
 import * as SolanaSponsoring from "./SolanaSponsoring.ts"
 
 // The JSON-RPC methods that the service answers itself for solana relayers, as the common client of relayers has them. Each result
@@ -188,13 +188,12 @@ const asText = (value: unknown): unknown => (typeof value === "bigint" ? String(
 
 export const make = Effect.gen(function* () {
   const methods = yield* makeSolanaMethods
-  const { of, first } = yield* makeRelayerProviders
+  const { of, first } = yield* makeSolanaProvidersOf
 
   const passed = passing({
     type: solanaRules.type,
     methods: passedMethods,
-    ask: (sender, call) => Effect.flatMap(of(sender), (providers) => first(providers, (node) => node.ask(call))),
-    listed: ({ network }) => (network.network_type === "solana" ? network.rpc_methods : undefined)
+    ask: (sender, call) => Effect.flatMap(of(sender), (providers) => first(providers, (node) => node.ask(call)))
   })
 
   const calls: NodeNetwork = {

@@ -31,7 +31,7 @@ import { maxMintBytes, solDecimals } from "../rules/SolanaNumbers.ts"
 import { guardTermsOf, paymentTermsOf, paysFees } from "../rules/SolanaTerms.ts"
 import { isRefusal } from "../rules/Spending.ts"
 import { buildMessage, decodeTransaction, messageBytes, transactionBytes } from "../rules/Wire.ts"
-import { examine, makeRelayerProviders } from "./SolanaChecks.ts"
+import { examine, makeSolanaProvidersOf } from "./SolanaChecks.ts"
 
 type Body = SolanaQuoting["request"]
 
@@ -76,7 +76,7 @@ interface Priced {
 const nativeMint: MintState = { program: systemProgram, decimals: solDecimals, extensions: [] }
 
 export const make = Effect.gen(function* () {
-  const relayerProviders = yield* makeRelayerProviders
+  const relayerProviders = yield* makeSolanaProvidersOf
   const prices = yield* PriceSource
 
   /** The mint, if the relayer has an account of the token to be paid to. */

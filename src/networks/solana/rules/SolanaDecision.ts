@@ -2,7 +2,7 @@
 import { cause } from "../../core/Cause.ts"
 import type { Figures } from "../../core/Cause.ts"
 import * as Rows from "../../core/Rows.ts"
-import { fundsDeadline, holdUntil, verdictOf } from "../../core/Rows.ts"
+import { agreeing, fundsDeadline, holdUntil, verdictOf } from "../../core/Rows.ts"
 import type { Verdict } from "../../core/Rows.ts"
 import { ask, Command, finish, firstOf, mine, sign } from "../../core/Rules.ts"
 import type { Commands, Row, Scope, Situation } from "../../core/Rules.ts"
@@ -12,7 +12,6 @@ import { earliest } from "../../core/TransactionValues.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import type { Solana } from "./Solana.ts"
 import {
-  agreeing,
   answerableAfter,
   finalizedAfter,
   looksApart,

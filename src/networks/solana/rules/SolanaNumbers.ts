@@ -5,9 +5,6 @@ const minute = 60 * second
 
 // Proofs
 
-/** Providers whose proofs or verdicts must agree, if as many are configured. */
-export const agreeing = 2
-
 /** Slots after which a block is final: a vote of Agave is final when 31 others follow it (`MAX_LOCKOUT_HISTORY`). */
 export const finalizedAfter = 32
 

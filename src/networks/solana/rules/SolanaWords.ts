@@ -55,12 +55,13 @@ const waiting = {
     next: `No new bytes are signed before one does. ${again} More RPC URLs help.`
   }),
   price_unavailable: ({ error }) => ({ reason: `There is no price for its payment${because(error)}.`, next: again }),
-  rate_limited: ({ error, until }) =>
-    error === undefined
-      ? tooManyRequests({})
+  // A provider limits requests, or the service the transactions of an API key.
+  rate_limited: (figures) =>
+    figures.error === undefined || figures.host !== undefined
+      ? tooManyRequests(figures)
       : {
-          reason: `${error}, which the relayer paid for: more than ${failing.percent} %.`,
-          next: `It may be signed ${at(until)}. Simulate transactions just before they are sent, or find out who makes them fail.`
+          reason: `${figures.error}, which the relayer paid for: more than ${failing.percent} %.`,
+          next: `It may be signed ${at(figures.until)}. Simulate transactions just before they are sent, or find out who makes them fail.`
         },
   chain_changed: () => ({
     reason: "The RPC URL serves another cluster than the one that the transaction belongs to.",

@@ -27,7 +27,8 @@ import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcDialect, RpcNode, TypedCall } from "../../../server/chains/RpcNode.ts"
 import { RpcNodes } from "../../../server/chains/RpcNodes.ts"
 import { present } from "../../core/Presentation.ts"
-import { agreeing, believedBaseFee, believedReserve, publicSettings } from "../rules/StellarNumbers.ts"
+import { agreeing } from "../../core/Rows.ts"
+import { believedBaseFee, believedReserve, publicSettings } from "../rules/StellarNumbers.ts"
 import type { LedgerSettings } from "../rules/StellarNumbers.ts"
 import type { NodeAnswer } from "../rules/StellarSeen.ts"
 import * as Calls from "./StellarCalls.ts"
@@ -164,9 +165,7 @@ const readAt = (lib: Library, node: RpcNode) =>
 const confirmation = Duration.seconds(2)
 
 /** The providers of a network. */
-export interface VotingProviders extends Pick<Providers, "first" | "others"> {
-  readonly configured: number
-}
+type VotingProviders = Pick<Providers, "configured" | "first" | "others">
 
 /** `before`: what providers agreed on last. */
 const readFrom = Effect.fnUntraced(function* (
@@ -230,8 +229,6 @@ const makeSettings = Effect.fnUntraced(function* (providersOf: (key: string) => 
 export const dialect: RpcDialect = { networkType: "stellar", codes: rpcCheckCodes, isAnswer: () => false }
 
 export interface StellarProviders extends Providers {
-  /** URLs that are asked. */
-  readonly configured: number
   /** What the network has voted, as these providers say it. It was read not long ago. */
   readonly settings: Effect.Effect<LedgerSettings>
   /** The same as it was read last, without a question to a provider. Undefined: it was not read yet. */
@@ -256,11 +253,7 @@ interface Place {
 
 /** Makes providers. Those of one network with the same URLs share what they know of its settings. */
 export const make = Effect.fnUntraced(function* (nodeOf: (url: string) => RpcNode) {
-  const chosen = ({ passphrase, urls }: Place) =>
-    Effect.map(makeProviders({ nodeOf, prove: prove(passphrase) }, urls), (made) => ({
-      ...made,
-      configured: new Set(urls.filter(({ weight }) => weight > 0).map(({ url }) => url)).size
-    }))
+  const chosen = ({ passphrase, urls }: Place) => makeProviders({ nodeOf, prove: prove(passphrase) }, urls)
   const settings = yield* makeSettings((key) => chosen(JSON.parse(key) as Place))
   return {
     providers: Effect.fnUntraced(function* (urls: ReadonlyArray<RpcConfig>, passphrase: string) {

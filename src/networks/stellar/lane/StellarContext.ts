@@ -2,17 +2,16 @@
 import { Clock, Effect, Result } from "effect"
 import type { Array } from "effect"
 import { SqlClient } from "effect/sql"
-import { maskUrl } from "../../../domain/chain/Rpc.ts"
-import type { Opinion } from "../../../server/chains/Providers.ts"
+import { maskUrl, stalledAfter } from "../../../domain/chain/Rpc.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
-import type { LaneRelayer, LaneRow } from "../../../server/lanes/LaneNetwork.ts"
+import { failureOf, noteAlone, pollBudget, rememberedProviders, withinPoll } from "../../../server/lanes/LaneNetwork.ts"
+import type { LaneRelayer, LaneRow, ProviderMemory } from "../../../server/lanes/LaneNetwork.ts"
 import { LaneLedger } from "../../../server/ledger/LaneLedger.ts"
 import type { PriceSource } from "../../../server/prices/PriceSource.ts"
 import { RelayerTargets } from "../../../server/relayers/RelayerTargets.ts"
 import type { AddressPart } from "../../../sql/Rows.ts"
 import * as Batcher from "../../../sql/batch/Batcher.ts"
 import { present } from "../../core/Presentation.ts"
-import type { Unreachable } from "../../core/Rules.ts"
 import { currentAttempts, isFinal } from "../../core/Transaction.ts"
 import type { Lane, Transaction } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
@@ -25,7 +24,14 @@ import type { StellarNodes, StellarProviders } from "../chain/StellarNodes.ts"
 import { sequenceOf, watchedOf } from "../rules/Proving.ts"
 import { momentOf } from "../rules/Stellar.ts"
 import type { Stellar } from "../rules/Stellar.ts"
-import { cutScanPause, guestLedgers, maxXdrLength, proofPause, publicSettings } from "../rules/StellarNumbers.ts"
+import {
+  cutScanPause,
+  guestLedgers,
+  ledgerTimeOf,
+  maxXdrLength,
+  proofPause,
+  publicSettings
+} from "../rules/StellarNumbers.ts"
 import type { LedgerSettings } from "../rules/StellarNumbers.ts"
 import { isOurs, rangeOf } from "../rules/StellarSeen.ts"
 import type {
@@ -81,7 +87,7 @@ export const makeOwnAccounts = Effect.gen(function* () {
 export type StellarRelayer = LaneRelayer<Stellar>
 
 /** What one provider said at its last answer. */
-export interface Sighting {
+interface Sighting {
   readonly newest: Newest
   /** When its newest ledger was first seen. */
   readonly movedAt: Moment
@@ -103,9 +109,7 @@ interface AskedProof {
   readonly proof: Proof
 }
 
-export interface StellarMemory {
-  /** The providers of each set of URLs, by `LaneRelayer.urlsKey`. */
-  readonly providers: Map<string, StellarProviders>
+export interface StellarMemory extends ProviderMemory<StellarProviders> {
   /** By URL. */
   readonly sightings: Map<string, Sighting>
   /** Since when only one provider has an opinion, by `LaneRelayer.urlsKey`. */
@@ -121,6 +125,7 @@ export interface StellarMemory {
 }
 
 export const makeStellarMemory = (): StellarMemory => ({
+  genesis: undefined,
   providers: new Map(),
   sightings: new Map(),
   aloneSince: new Map(),
@@ -140,31 +145,16 @@ export interface StellarContext {
   readonly memory: StellarMemory
 }
 
-/** The providers of a relayer, kept as long as the lane is held. */
-export const providersOf = Effect.fnUntraced(function* (
+/** The providers of a relayer. */
+export const providersOf = (
   { memory, nodes }: Pick<StellarContext, "memory" | "nodes">,
   { urls, urlsKey, target }: StellarRelayer
-) {
-  const found = memory.providers.get(urlsKey)
-  if (found !== undefined) return found
-  const providers = yield* nodes.providers(urls, target.network.passphrase)
-  memory.providers.set(urlsKey, providers)
-  return providers
-})
+) => rememberedProviders(memory, urlsKey, nodes.providers(urls, target.network.passphrase))
 
 // Polls of a stellar lane: the accounts of the lane at one ledger of each provider. Answers of two providers are never mixed.
 
 /** Providers that are asked in one poll. */
 const maxAsked = 5
-
-/** Milliseconds of one poll, over all its questions and providers. */
-const budget = 10_000
-
-/** Milliseconds for which the newest ledger of a provider stays before it counts as stalled. */
-const stalledAfter = 30_000
-
-/** Milliseconds until the next poll, if the relayer of a transaction was not in the last one. */
-const unpolledAfter = 1000
 
 export interface ProviderSighting {
   /** Not masked. */
@@ -177,8 +167,6 @@ export interface ProviderSighting {
 export interface StellarPoll {
   readonly configured: number
   readonly seen: ReadonlyArray<ProviderSighting>
-  readonly failure?: Unreachable
-  readonly isOtherChain: boolean
   /** Places of the lane that are taken by signatures without a transaction. */
   readonly given: ReadonlyArray<GivenPlace>
   /** What the network has voted. */
@@ -210,35 +198,13 @@ const look = Effect.fnUntraced(function* (
   return sighting
 })
 
-const failureOf = (opinions: ReadonlyArray<Opinion<Sighting>>, retryAt: Moment): Unreachable => {
-  const isLimited = opinions.some(({ result }) => Result.isFailure(result) && result.failure.code === "rate_limited")
-  const [first] = opinions.flatMap(({ url, result }) =>
-    Result.isFailure(result) ? [{ host: maskUrl(url), error: result.failure.text }] : []
-  )
-  return {
-    _tag: "Unreachable",
-    code: isLimited ? "rate_limited" : "providers_unavailable",
-    retryAt,
-    ...present("figures", first)
-  }
-}
-
-const isMismatch = ({ result }: Opinion<Sighting>): boolean =>
-  Result.isFailure(result) && result.failure.code === "mismatch"
-
-const isStalled = ({ sighting }: ProviderSighting, now: Moment): boolean =>
-  sighting === undefined || now >= sighting.movedAt + stalledAfter
+/** Whether the newest ledger of the provider stays for so long that it counts as stalled. */
+const isStalled = ({ sighting }: ProviderSighting, { settings }: Pick<StellarPoll, "settings">, now: Moment): boolean =>
+  sighting === undefined || now >= sighting.movedAt + stalledAfter(ledgerTimeOf(settings))
 
 const noteNewest = ({ memory }: StellarContext, found: StellarPoll, now: Moment): void => {
   const highest = polledHeight(found)
   if (highest > (memory.newest?.number ?? 0)) memory.newest = { number: highest, at: now }
-}
-
-/** Remembers since when only one provider of the relayer has an opinion. */
-const noteAlone = ({ memory }: StellarContext, { urlsKey }: StellarRelayer, found: StellarPoll, now: Moment): void => {
-  const moving = found.seen.filter((one) => !isStalled(one, now))
-  if (found.configured < 2 || moving.length !== 1) memory.aloneSince.delete(urlsKey)
-  else if (!memory.aloneSince.has(urlsKey)) memory.aloneSince.set(urlsKey, now)
 }
 
 /** The accounts that a poll reads: those of the lane, and the foreign ones whose envelopes the lane pays for. */
@@ -254,19 +220,15 @@ export const pollProviders = Effect.fn("StellarContext.poll")(function* (
   relayer: StellarRelayer,
   addresses: ReadonlyArray<string>,
   given: ReadonlyArray<GivenPlace>,
-  now: Moment,
-  retryAt: Moment
+  now: Moment
 ) {
   const lib = yield* library
   const providers = yield* providersOf(context, relayer)
   const [opinions, settings] = yield* Effect.all(
     [
-      Effect.timeoutOrElse(
-        providers.opinions(maxAsked, (node) => look(context, lib, node, addresses, now)),
-        { duration: budget, orElse: () => Effect.succeed<ReadonlyArray<Opinion<Sighting>>>([]) }
-      ),
+      withinPoll(providers.opinions(maxAsked, (node) => look(context, lib, node, addresses, now))),
       Effect.timeoutOrElse(providers.settings, {
-        duration: budget,
+        duration: pollBudget,
         orElse: () => Effect.map(providers.known, (known) => known ?? publicSettings)
       })
     ],
@@ -276,17 +238,12 @@ export const pollProviders = Effect.fn("StellarContext.poll")(function* (
     url,
     ...present("sighting", Result.getOrUndefined(result))
   }))
-  const isSilent = seen.every(({ sighting }) => sighting === undefined)
-  const found: StellarPoll = {
-    configured: providers.configured,
-    seen,
-    isOtherChain: isSilent && opinions.some(isMismatch),
-    given,
-    settings,
-    ...(isSilent ? { failure: failureOf(opinions, retryAt) } : {})
-  }
+  const { configured } = providers
+  const found: StellarPoll = { configured, seen, given, settings }
+  const speaking = seen.filter((one) => !isStalled(one, found, now)).length
+  noteAlone(context.memory.aloneSince, relayer, { configured, speaking }, now)
+  if (seen.every(({ sighting }) => sighting === undefined)) return yield* failureOf(opinions)
   noteNewest(context, found, now)
-  noteAlone(context, relayer, found, now)
   return found
 })
 
@@ -303,8 +260,7 @@ const providerLook = (
   { address }: StellarContext,
   transaction: Transaction<Stellar>,
   one: ProviderSighting,
-  proofs: Proofs,
-  now: Moment
+  { isStalled, proofs }: { readonly isStalled: boolean; readonly proofs: Proofs }
 ): ProviderLook => {
   const host = maskUrl(one.url)
   const { sighting } = one
@@ -312,7 +268,7 @@ const providerLook = (
   const { newest, accounts } = sighting
   return {
     host,
-    isStalled: isStalled(one, now),
+    isStalled,
     newest: newest.ledger,
     testimony: {
       account: StellarLooks.accountAt(accounts, accountOf(address, transaction)),
@@ -326,45 +282,36 @@ const providerLook = (
 export const seenIn = (
   context: StellarContext,
   { transaction, relayer }: LaneRow<Stellar>,
-  { configured, given, seen, settings }: StellarPoll,
+  found: StellarPoll,
   now: Moment,
   proofs: Proofs = noProofs
 ): StellarSeen => ({
   _tag: "Seen",
-  configured,
-  settings,
-  looks: seen.map((one) => providerLook(context, transaction, one, proofs, now)),
+  configured: found.configured,
+  settings: found.settings,
+  looks: found.seen.map((one) =>
+    providerLook(context, transaction, one, { isStalled: isStalled(one, found, now), proofs })
+  ),
   ...(proofs === noProofs ? {} : { isProofAsked: true as const }),
-  ...(given.length === 0 ? {} : { given }),
+  ...(found.given.length === 0 ? {} : { given: found.given }),
   newestSince: context.memory.newest?.at ?? now,
   ...present("aloneSince", context.memory.aloneSince.get(relayer.urlsKey))
 })
 
-/** `found`: undefined if the relayer's providers were not polled. */
-export const seenOf = (
-  context: StellarContext,
-  row: LaneRow<Stellar>,
-  found: StellarPoll | undefined,
-  now: Moment
-): StellarSeen | Unreachable =>
-  found === undefined || found.failure !== undefined
-    ? (found?.failure ?? { _tag: "Unreachable", code: "providers_unavailable", retryAt: now + unpolledAfter })
-    : seenIn(context, row, found, now)
-
 /** The newest ledger of any provider. */
-export const polledHeight = (found: StellarPoll | undefined): number =>
-  Math.max(0, ...(found?.seen ?? []).map(({ sighting }) => sighting?.newest.ledger.number ?? 0))
+export const polledHeight = ({ seen }: StellarPoll): number =>
+  Math.max(0, ...seen.map(({ sighting }) => sighting?.newest.ledger.number ?? 0))
 
-/** When the newest ledger of any provider was closed. Undefined: none answered. */
-export const newestCloseOf = ({ seen }: StellarPoll): Moment | undefined => {
-  const times = seen.flatMap(({ sighting }) => (sighting === undefined ? [] : [sighting.newest.ledger.closeTime]))
-  return times.length === 0 ? undefined : momentOf(Math.max(...times))
-}
+/** When the newest ledger of any provider was closed. */
+export const newestCloseOf = ({ seen }: StellarPoll): Moment =>
+  momentOf(Math.max(0, ...seen.map(({ sighting }) => sighting?.newest.ledger.closeTime ?? 0)))
 
 /** The account at each provider whose ledgers move. */
-export const movingAccounts = ({ seen }: StellarPoll, address: string, now: Moment): ReadonlyArray<AccountAt> =>
-  seen.flatMap((one) =>
-    one.sighting === undefined || isStalled(one, now) ? [] : [StellarLooks.accountAt(one.sighting.accounts, address)]
+export const movingAccounts = (found: StellarPoll, address: string, now: Moment): ReadonlyArray<AccountAt> =>
+  found.seen.flatMap((one) =>
+    one.sighting === undefined || isStalled(one, found, now)
+      ? []
+      : [StellarLooks.accountAt(one.sighting.accounts, address)]
   )
 
 // The question `proof`: what became of the envelopes of a transaction, of each provider by itself. The accounts were read before, and show

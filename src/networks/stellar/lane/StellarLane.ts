@@ -2,7 +2,7 @@
 import { Clock, Effect, Result } from "effect"
 import type { Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { firstOfEachSet, wrongKey } from "../../../server/lanes/LaneNetwork.ts"
+import { pollSets, wrongKey } from "../../../server/lanes/LaneNetwork.ts"
 import type {
   Finding,
   Inquiry,
@@ -17,12 +17,12 @@ import type {
   SignedBytes,
   Unsigned
 } from "../../../server/lanes/LaneNetwork.ts"
-import { countPoll } from "../../../server/lanes/LaneSending.ts"
 import { LaneLedger } from "../../../server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../server/ledger/Ledger.ts"
 import { PriceSource } from "../../../server/prices/PriceSource.ts"
 import { RelayerTargets } from "../../../server/relayers/RelayerTargets.ts"
 import { present } from "../../core/Presentation.ts"
+import { neededOf } from "../../core/Rows.ts"
 import { isFinal, newestRequest } from "../../core/Transaction.ts"
 import type { Lane, LaneAccount } from "../../core/Transaction.ts"
 import type { Moment, Place } from "../../core/TransactionValues.ts"
@@ -48,7 +48,6 @@ import { channelInnerFee } from "../rules/DecideSignature.ts"
 import type { Envelope, Refusal } from "../rules/Envelope.ts"
 import { guard } from "../rules/Guard.ts"
 import type { ChannelWork, Stellar, StellarOffer, StellarRequest } from "../rules/Stellar.ts"
-import { agreeing } from "../rules/StellarNumbers.ts"
 import { stellarRules } from "../rules/StellarRules.ts"
 import { leftOf, maxTimeOfGiven, stageAfter, workRefusal } from "../rules/StellarTerms.ts"
 import { accountAddress as addressOf } from "../rules/StellarValues.ts"
@@ -62,8 +61,7 @@ import {
   pollProviders,
   prove,
   providersOf,
-  seenIn,
-  seenOf
+  seenIn
 } from "./StellarContext.ts"
 import type { OwnAccounts, StellarContext, StellarPoll, StellarRelayer } from "./StellarContext.ts"
 import { modeOf, prepare } from "./StellarPreparing.ts"
@@ -99,7 +97,7 @@ const sequencesOf = ({ seen }: StellarPoll, address: string): ReadonlyArray<bigi
  */
 const isRestarted = ({ address, settledSequence }: Account, found: StellarPoll): boolean => {
   const shown = sequencesOf(found, address)
-  const asked = Math.max(1, Math.min(found.configured, agreeing))
+  const asked = Math.max(1, neededOf(found))
   return (
     settledSequence > 0n &&
     shown.length >= asked &&
@@ -143,7 +141,7 @@ interface Reading {
 /** Whether an account is in the ledger. Undefined: the providers differ, or fewer answered than have to agree. */
 const exists = ({ found, now }: Reading, address: string): boolean | undefined => {
   const shown = movingAccounts(found, address, now)
-  if (shown.length < Math.min(found.configured, agreeing)) return undefined
+  if (shown.length < neededOf(found)) return undefined
   if (shown.every(({ sequence }) => sequence !== undefined)) return true
   return shown.every(({ sequence }) => sequence === undefined) ? false : undefined
 }
@@ -366,43 +364,37 @@ const open = ({ ledger, nodes, ownAccounts, prices }: Parts, { address, keys }: 
   const context: StellarContext = { address, nodes, ownAccounts, prices, memory: makeStellarMemory() }
   const ownKey = keys({ curve: "ed25519", isOwn: (publicKey) => Effect.succeed(addressOf(publicKey) === address) })
   /** What the newest poll saw, by `LaneRelayer.urlsKey`. */
-  let polls = new Map<string, StellarPoll>()
+  let polls: ReadonlyMap<string, StellarPoll> = new Map()
   /** Finds signatures that callers got, by the ledger of the newest poll. */
   let givenAmong: GivenAmong = () => Effect.succeed(new Set())
 
   const poll = Effect.fn("StellarLane.poll")(function* (options: PollOptions<Stellar>) {
     const { lane, rows, now } = options
     const addresses = polledAddresses(lane, rows)
-    const found = new Map<string, StellarPoll>()
     const given = (yield* options.givenPlaces).map(({ hash, sequence, validUntil }) => ({
       hash,
       sequence,
       maxTime: maxTimeOfGiven(validUntil)
     }))
-    for (const relayer of firstOfEachSet(rows.map(({ relayer }) => relayer))) {
-      const retryAt = now + stellarRules.pollInterval(relayer.target)
-      const one = yield* pollProviders(context, relayer, addresses, given, now, retryAt)
-      found.set(relayer.urlsKey, one)
-      const closedAt = newestCloseOf(one)
-      if (closedAt !== undefined) yield* showLedgerAge(relayer.target.network.name, closedAt, now)
-      yield* countPoll(one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable")
-    }
-    polls = found
+    const polled = yield* pollSets<Stellar, StellarPoll>(options, {
+      rules: stellarRules,
+      ask: (relayer) =>
+        Effect.tap(pollProviders(context, relayer, addresses, given, now), (one) =>
+          showLedgerAge(relayer.target.network.name, newestCloseOf(one), now)
+        ),
+      seenIn: (found, row, at) => seenIn(context, row, found, at),
+      heightIn: polledHeight
+    })
+    polls = polled.polls
     givenAmong = options.given
-    const all = [...found.values()]
     const [{ relayer: lead }] = rows
-    const leadPoll = found.get(lead.urlsKey)
-    const isAnew = leadPoll !== undefined && lead.target.network.is_testnet && isRestarted(lane.accounts[0], leadPoll)
-    const result: Poll<Stellar> = {
-      isAnswered: all.some(({ failure }) => failure === undefined),
-      isOtherChain: isAnew || all.some(({ isOtherChain }) => isOtherChain),
-      seenOf: (row, at) => seenOf(context, row, found.get(row.relayer.urlsKey), at),
-      heightOf: ({ urlsKey }) => polledHeight(found.get(urlsKey)),
-      ...(leadPoll === undefined || leadPoll.failure !== undefined || isAnew
-        ? {}
-        : { reading: { ...readingOf(options, leadPoll), usedTrust: false, fillers: [], foreign: [] } })
+    const found = polls.get(lead.urlsKey)
+    if (found === undefined) return polled.poll
+    if (lead.target.network.is_testnet && isRestarted(lane.accounts[0], found)) {
+      return { ...polled.poll, isOtherChain: true }
     }
-    return result
+    const reading = { ...readingOf(options, found), usedTrust: false, fillers: [], foreign: [] }
+    return { ...polled.poll, reading } satisfies Poll<Stellar>
   })
 
   const answer = Effect.fnUntraced(function* (lane: Lane<Stellar>, inquiry: Inquiry<Stellar>, now: number) {

@@ -5,9 +5,7 @@ import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import { Ledger } from "../../../server/ledger/Ledger.ts"
-import { RelayerTargets } from "../../../server/relayers/RelayerTargets.ts"
-import type { RelayerTarget } from "../../../server/relayers/RelayerTargets.ts"
-import { makeKeptProviders, toBadGateway } from "../../../server/transactions/Intake.ts"
+import { makeRelayerProviders } from "../../../server/transactions/Intake.ts"
 import type { Sender } from "../../../server/transactions/Intake.ts"
 import { present } from "../../core/Presentation.ts"
 import { TransactionLimitExceeded } from "../../core/TransactionLimits.ts"
@@ -39,11 +37,6 @@ import * as BuildsRepo from "./BuildsRepo.ts"
 
 // What the providers of a stellar relayer say, for requests: the accounts that pay and act, and whether the funds are enough.
 
-interface RelayerUrls {
-  readonly urls: RelayerTarget["urls"]
-  readonly passphrase: string
-}
-
 type StellarSender = Sender<Stellar>
 
 /** Fees of recent ledgers. Undefined: no provider says. */
@@ -52,16 +45,11 @@ export const feesOf = (providers: StellarProviders) =>
 
 export const makeRelayerChain = Effect.gen(function* () {
   const nodes = yield* StellarNodes
-  const targets = yield* RelayerTargets
   const ledger = yield* Ledger
+  const { first, of } = yield* makeRelayerProviders((urls, passphrase: string) => nodes.providers(urls, passphrase))
 
-  const kept = yield* makeKeptProviders(({ urls, passphrase }: RelayerUrls) => nodes.providers(urls, passphrase))
-
-  const providersOf = Effect.fnUntraced(function* ({ network, relayer }: Pick<Sender, "network" | "relayer">) {
-    const { urls } = yield* targets.get(relayer.id)
-    const passphrase = network.network_type === "stellar" ? network.passphrase : ""
-    return yield* kept({ urls, passphrase })
-  })
+  const providersOf = ({ network, relayer }: Pick<Sender, "network" | "relayer">) =>
+    of(relayer.id, network.network_type === "stellar" ? network.passphrase : "")
 
   /**
    * The terms of the guard with the reserve that the network has voted, if it was read already: acceptance asks no provider. A lane, which
@@ -75,10 +63,6 @@ export const makeRelayerChain = Effect.gen(function* () {
     )
     return settings === undefined ? terms : { ...terms, baseReserve: settings.baseReserve }
   })
-
-  /** Asks a provider, and the next one if it fails. */
-  const first = <A>(providers: StellarProviders, use: Parameters<typeof providers.tryAll<A>>[0]) =>
-    Effect.mapError(providers.tryAll(use), toBadGateway)
 
   const accountsAt = Effect.fnUntraced(function* (node: RpcNode, addresses: ReadonlyArray<string>) {
     const lib = yield* library

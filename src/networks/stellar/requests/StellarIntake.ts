@@ -468,7 +468,6 @@ export const makeStellarNodeCalls = Effect.map(makeRelayerChain, ({ first, provi
     type: stellarRules.type,
     methods: passedMethods,
     ask: (sender, call) =>
-      Effect.flatMap(providersOf(sender), (providers) => first(providers, (node) => node.ask(call))),
-    listed: ({ network }) => (network.network_type === "stellar" ? network.rpc_methods : undefined)
+      Effect.flatMap(providersOf(sender), (providers) => first(providers, (node) => node.ask(call)))
   })
 )

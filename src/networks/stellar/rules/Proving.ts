@@ -1,7 +1,7 @@
 // Which providers count, what they prove together about the envelopes at a place, and how a transaction waits until they do.
 import { cause } from "../../core/Cause.ts"
 import type { Cause, Figures, KnownCode } from "../../core/Cause.ts"
-import { verdictOf } from "../../core/Rows.ts"
+import { agreeing, neededOf, verdictOf } from "../../core/Rows.ts"
 import type { Opinion } from "../../core/Rows.ts"
 import { Command } from "../../core/Rules.ts"
 import type { Commands, Scope, Situation } from "../../core/Rules.ts"
@@ -11,7 +11,6 @@ import type { Moment } from "../../core/TransactionValues.ts"
 import { momentOf } from "./Stellar.ts"
 import type { Stellar } from "./Stellar.ts"
 import {
-  agreeing,
   ledgerTime,
   ledgerTimeOf,
   pollAfter,
@@ -252,7 +251,7 @@ export const askedOf = ({ looks }: StellarSeen): ReadonlyArray<AskedProvider> =>
  * not exist yet as the one before which nothing of the envelope was applied.
  */
 export const areEnough = (asked: ReadonlyArray<AskedProvider>, { aloneSince, configured }: StellarSeen, now: Moment) =>
-  asked.length >= Math.min(configured, agreeing) ||
+  asked.length >= neededOf({ configured }) ||
   (asked.length > 0 && aloneSince !== undefined && now >= aloneSince + signsAloneAfter)
 
 /** The newest ledger of the provider that has the lowest one: no lie of another makes the time run ahead. */

@@ -3,7 +3,7 @@
 import { DateTime, Result } from "effect"
 import { cause } from "../../core/Cause.ts"
 import * as Rows from "../../core/Rows.ts"
-import { holdUntil } from "../../core/Rows.ts"
+import { holdUntil, neededOf } from "../../core/Rows.ts"
 import { ask, Command, finish, firstOf, TransactionConflict } from "../../core/Rules.ts"
 import type { Answer, Commands, Row, Scope, Situation } from "../../core/Rules.ts"
 import { accountAt, isFinal, newestRequest } from "../../core/Transaction.ts"
@@ -17,7 +17,6 @@ import type { AskedProvider } from "./Proving.ts"
 import { momentOf } from "./Stellar.ts"
 import type { Stellar } from "./Stellar.ts"
 import {
-  agreeing,
   forgottenLife,
   leastValidity,
   ledgerTime,
@@ -214,7 +213,7 @@ const usedByGuest: Row<Stellar, AskedView> = (situation) => {
   const { guest } = transaction.facts
   if (guest === undefined || shownBy(view).some((one) => one < guest.sequence)) return undefined
   const { sequence } = guest
-  if (view.asked.length < Math.min(view.configured, agreeing)) return hold(situation, "second_provider_missing")
+  if (view.asked.length < neededOf(view)) return hold(situation, "second_provider_missing")
   if (view.isProofAsked !== true) return [ask<Stellar>("proof")]
   const outcome = outcomeOf(view, {
     sequence,

@@ -153,9 +153,6 @@ export const sendAgainAfter = { accepted: 2 * ledgerTime, refused: ledgerTime } 
 
 // Proofs
 
-/** Providers whose evidence must agree, if as many are configured. */
-export const agreeing = 2
-
 /**
  * Milliseconds for which a provider may show that a sequence is used without the transaction that used it: 120 ledgers, twelve times the
  * longest lag of an index that tests have. After that, an operator may decide.

@@ -139,3 +139,13 @@ describe("every code of solana", () => {
     })
   }
 })
+
+it("a limit of requests names the provider that has it, and one of an API key the transactions that failed", () => {
+  const limited = explain(cause("rate_limited", { host: "https://node.example", error: "HTTP 429" }), false)
+  assert.strictEqual(
+    limited.reason,
+    "The RPC providers refuse requests because there are too many; https://node.example: HTTP 429."
+  )
+  const failing = explain(cause("rate_limited", { error: "3 of the newest 5", until: now }), false)
+  assert.match(failing.reason, /^3 of the newest 5, which the relayer paid for/u)
+})
