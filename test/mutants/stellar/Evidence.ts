@@ -85,6 +85,14 @@ export const evidence: ReadonlyArray<Mutant> = [
   ]),
   ...inFile(`${source}/Proving.ts`, [
     {
+      name: "silence-of-stellar-is-seen-here",
+      rule: "A process that has not seen the silence of the others itself lets no provider decide alone.",
+      source: "test/transactions-failures.md A7",
+      before: "seen.aloneSince ?? seen.polledSince",
+      after: "seen.aloneSince ?? 0",
+      test: `${tests}/SeveralProviders.test.ts`
+    },
+    {
       name: "operator-waits-for-the-index",
       rule: "An operator is asked what used a sequence only after the index had time to show it.",
       source: `${traces} 33`,

@@ -114,6 +114,8 @@ export interface StellarMemory extends ProviderMemory<StellarProviders> {
   readonly sightings: Map<string, Sighting>
   /** Since when only one provider has an opinion, by `LaneRelayer.urlsKey`. */
   readonly aloneSince: Map<string, Moment>
+  /** When the first poll of a set of providers began, by `LaneRelayer.urlsKey`. */
+  readonly polledSince: Map<string, Moment>
   /** By provider, account, sequence and envelopes. */
   readonly proofs: Map<string, AskedProof>
   /** When a scan ended before its range did, by provider, account and sequence. */
@@ -129,6 +131,7 @@ export const makeStellarMemory = (): StellarMemory => ({
   providers: new Map(),
   sightings: new Map(),
   aloneSince: new Map(),
+  polledSince: new Map(),
   proofs: new Map(),
   cutScans: new Map(),
   newest: undefined,
@@ -224,6 +227,8 @@ export const pollProviders = Effect.fn("StellarContext.poll")(function* (
 ) {
   const lib = yield* library
   const providers = yield* providersOf(context, relayer)
+  const { aloneSince, polledSince } = context.memory
+  if (!polledSince.has(relayer.urlsKey)) polledSince.set(relayer.urlsKey, now)
   const [opinions, settings] = yield* Effect.all(
     [
       withinPoll(providers.opinions(maxAsked, (node) => look(context, lib, node, addresses, now))),
@@ -241,7 +246,7 @@ export const pollProviders = Effect.fn("StellarContext.poll")(function* (
   const { configured } = providers
   const found: StellarPoll = { configured, seen, given, settings }
   const speaking = seen.filter((one) => !isStalled(one, found, now)).length
-  noteAlone(context.memory.aloneSince, relayer, { configured, speaking }, now)
+  noteAlone(aloneSince, relayer, { configured, speaking }, now)
   if (seen.every(({ sighting }) => sighting === undefined)) return yield* failureOf(opinions)
   noteNewest(context, found, now)
   return found
@@ -295,6 +300,7 @@ export const seenIn = (
   ...(proofs === noProofs ? {} : { isProofAsked: true as const }),
   ...(found.given.length === 0 ? {} : { given: found.given }),
   newestSince: context.memory.newest?.at ?? now,
+  polledSince: context.memory.polledSince.get(relayer.urlsKey) ?? now,
   ...present("aloneSince", context.memory.aloneSince.get(relayer.urlsKey))
 })
 

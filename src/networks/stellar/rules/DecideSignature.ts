@@ -266,7 +266,7 @@ const unshown: Row<Stellar, Prepared> = (situation) => {
       ? fail("balance_change", detail)
       : hold(situation, "second_provider_missing", { host, error: detail, decides_at })
   }
-  const silent = { _tag: "Silent", host, since: 0, error: detail } as const
+  const silent = { _tag: "Silent", host, since: view.polledSince, error: detail } as const
   const numbers = { blockTime: ledgerTime, required: 1, finalityByOne: terms.finalityByOne }
   const verdict = verdictOf([silent], transaction, numbers, now)
   if (verdict._tag === "Alone") return fail("balance_change", detail)

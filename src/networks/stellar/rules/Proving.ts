@@ -157,8 +157,8 @@ const alone = (
   judging: Judging
 ): Outcome => {
   const { finalityByOne, now, sequence, transaction } = judging
-  // The code of the transaction says for how long nobody has had an opinion; this only says whether they are silent now.
-  const silent = seen.aloneSince ?? 0
+  // The code of the transaction says for how long nobody has had an opinion. Here this process must have seen their silence itself.
+  const silent = seen.aloneSince ?? seen.polledSince
   const opinions = others.map((other) => opinionOf(sequence, proof, first, other, silent))
   const numbers = { blockTime: ledgerTime, required: 1, finalityByOne }
   const verdict = verdictOf(opinions.length === 0 ? [notAsked(silent)] : opinions, transaction, numbers, now)

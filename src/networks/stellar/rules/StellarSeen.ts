@@ -299,6 +299,8 @@ export interface StellarSeen {
   readonly looks: ReadonlyArray<ProviderLook>
   /** Since when only one provider has an opinion. Absent: another one has. */
   readonly aloneSince?: Moment
+  /** Since when this process polls the providers: no silence that it has seen itself is longer. */
+  readonly polledSince: Moment
   /** When a new ledger was last seen. */
   readonly newestSince: Moment
   /** What the network has voted. Absent: those of the public network count. */

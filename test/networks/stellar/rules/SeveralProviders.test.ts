@@ -1,7 +1,8 @@
 // What two or more providers prove together about the envelopes of a transaction.
 import { describe } from "@effect/vitest"
+import { stalledAfter } from "../../../../src/domain/chain/Rpc.ts"
 import { cause } from "../../../../src/networks/core/Cause.ts"
-import { unseenPatience } from "../../../../src/networks/stellar/rules/StellarNumbers.ts"
+import { ledgerTime, unseenPatience } from "../../../../src/networks/stellar/rules/StellarNumbers.ts"
 import {
   alive,
   applied,
@@ -128,6 +129,16 @@ describe("two providers", () => {
     [
       "let one decide after an hour",
       situation(waiting, two(found(), stalled, alone)),
+      "Finish confirmed confirmed by one next 1"
+    ],
+    [
+      "let none decide alone before this process has polled for as long as makes a provider stalled",
+      situation(waiting, two(found(), forgotten, { polledSince: now - stalledAfter(ledgerTime) + 1 })),
+      "Hold second_provider_missing"
+    ],
+    [
+      "let one decide if this process has polled for so long",
+      situation(waiting, two(found(), forgotten, { polledSince: now - stalledAfter(ledgerTime) })),
       "Finish confirmed confirmed by one next 1"
     ],
     [

@@ -175,6 +175,7 @@ export const seen = (looks: ReadonlyArray<ProviderLook>, more: Partial<StellarSe
   configured: looks.length,
   looks,
   newestSince: now - 2000,
+  polledSince: 0,
   ...more
 })
 

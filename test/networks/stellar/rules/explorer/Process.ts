@@ -106,6 +106,7 @@ export const makeProcess = (world: World, note: (before: StoredRow, after: Trans
     configured: looks.length,
     looks,
     newestSince: moment(),
+    polledSince: 0,
     ...more
   })
 
