@@ -81,3 +81,29 @@ export const refused = (message: string): RpcError => new RpcError({ code: rpcCo
 
 export const notExecuted = (message: string, data?: unknown): RpcError =>
   new RpcError({ code: rpcCodes.notExecuted, message, ...(data === undefined ? {} : { data }) })
+
+export const limitExceeded = (message: string): RpcError => new RpcError({ code: rpcCodes.limitExceeded, message })
+
+interface Refusal {
+  readonly _tag: string
+  readonly error?: string | undefined
+}
+
+/** What an endpoint refuses, as an error of JSON-RPC. */
+export const toRpcError = ({ _tag, error }: Refusal): RpcError => {
+  switch (_tag) {
+    case "BadRequest":
+      return invalidParams(error ?? "the parameters are not valid")
+    case "TransactionLimitExceeded":
+    case "TransactionConflict":
+      return refused(error ?? "is refused")
+    case "RelayerPaused":
+      return refused("Relayer paused")
+    case "TooManyRequests":
+      return limitExceeded("too many calls at the same time")
+    case "BadGateway":
+      return new RpcError({ code: rpcCodes.internal, message: error ?? "no provider of the relayer answers" })
+    default:
+      return notExecuted(error ?? "Relayer not found")
+  }
+}

@@ -1,6 +1,6 @@
 // Answers the JSON-RPC calls of `/rpc`: by the network of the relayer, as far as it has methods of its own, otherwise by a provider of the
 // relayer.
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schedule } from "effect"
 import type { Scope as Lifetime } from "effect"
 import type { Scope } from "../../domain/access/ApiKey.ts"
 import { current, Forbidden, hasScope } from "../../domain/access/Caller.ts"
@@ -11,8 +11,10 @@ import { jsonBytesOf, NotImplemented } from "../../domain/request/Request.ts"
 import type { BadGateway } from "../../domain/request/Request.ts"
 import { invalidParams, rpcCodes, RpcError } from "../../networks/core/NodeCall.ts"
 import type { NodeCall, NodeCalls, NodeReplies, NodeReply } from "../../networks/core/NodeCall.ts"
+import { isFinal } from "../../networks/core/Transaction.ts"
 import { maxPageBytes } from "../../sql/Rows.ts"
 import type { RpcAnswer, RpcCall } from "../chains/RpcBatch.ts"
+import type { StoredTransaction } from "../ledger/LedgerEntries.ts"
 import { OutboundWork } from "../limits/RateLimits.ts"
 import { makeSenders } from "./Intake.ts"
 import type { Sender } from "./Intake.ts"
@@ -72,6 +74,18 @@ export const answerReply = (call: NodeCall, answer: RpcAnswer): Reply => {
     }
   }
 }
+
+// What callers wait for that send by JSON-RPC: the hash of the first bytes.
+
+/** Another instance may sign, so the ledger is asked. */
+const polls = Schedule.min([Schedule.exponential("10 millis", 1.5), Schedule.spaced("250 millis")])
+
+/** `row`: reads the transaction. It is read until it has bytes, or will never have any. */
+export const settled = (row: Effect.Effect<StoredTransaction>) =>
+  Effect.repeat(row, {
+    schedule: polls,
+    until: ({ transaction }) => transaction.attempts.length > 0 || isFinal(transaction)
+  })
 
 // What a network type makes of the JSON-RPC calls of `/rpc`.
 

@@ -1,6 +1,6 @@
 // JSON-RPC calls to evm relayers: a node that holds the relayer's key answers some, and providers of the relayer the others.
 // The ledger completes what providers say about its transactions.
-import { Effect, Option, Predicate, Schedule } from "effect"
+import { Effect, Option, Predicate } from "effect"
 import type { Scope as Lifetime } from "effect"
 import type { Scope } from "../../../domain/access/ApiKey.ts"
 import * as Caller from "../../../domain/access/Caller.ts"
@@ -21,13 +21,22 @@ import {
   isPassed,
   notAllowed,
   paramsList,
-  resultReply
+  resultReply,
+  settled
 } from "../../../server/transactions/NodePassing.ts"
 import type { NodeNetwork, Reply } from "../../../server/transactions/NodePassing.ts"
 import { Transactions } from "../../../server/transactions/Transactions.ts"
 import { cause } from "../../core/Cause.ts"
 import type { Cause, Figures, KnownCode } from "../../core/Cause.ts"
-import { invalidParams, notExecuted, refused, rpcCodes, RpcError } from "../../core/NodeCall.ts"
+import {
+  invalidParams,
+  limitExceeded,
+  notExecuted,
+  refused,
+  rpcCodes,
+  RpcError,
+  toRpcError
+} from "../../core/NodeCall.ts"
 import type { NodeCall } from "../../core/NodeCall.ts"
 import { isFinal, isNoop, newestRequest } from "../../core/Transaction.ts"
 import type { TransactionId } from "../../core/TransactionValues.ts"
@@ -90,14 +99,19 @@ const revertErrorOf = ({ transaction: { cause } }: StoredTransaction, data: stri
 /** How long a client waits for the first hash. Scripts that require nonces wait as long for their predecessors. */
 const sendPatience = "15 seconds"
 
-/** Another instance may sign, so the ledger is asked. */
-const sendPolls = Schedule.min([Schedule.exponential("10 millis", 1.5), Schedule.spaced("250 millis")])
-
 const bodyText = textOf(SendEvmTransaction)
 
-/** Whether there is a hash, or there will be none. */
-const isSettled = ({ transaction }: StoredTransaction): boolean =>
-  transaction.attempts.length > 0 || isFinal(transaction)
+/** What acceptance refuses, in the words of a node. */
+const refusalOfSend = (failed: Effect.Error<ReturnType<Transactions["Service"]["send"]>>): RpcError => {
+  switch (failed._tag) {
+    case "BadRequest":
+      return invalidParams(withNodeNames(failed.error ?? "is not valid"))
+    case "TooManyRequests":
+      return limitExceeded("too many open transactions")
+    default:
+      return toRpcError(failed)
+  }
+}
 
 const makeSending = Effect.gen(function* () {
   const ledger = yield* Ledger
@@ -105,18 +119,7 @@ const makeSending = Effect.gen(function* () {
   const { first: ask } = yield* makeRelayerNodes
 
   const accept = (sender: EvmSender, body: SendEvmTransaction) =>
-    transactions.send(sender.relayer.id, body).pipe(
-      Effect.catchTags({
-        BadRequest: ({ error = "is not valid" }) => Effect.fail(invalidParams(withNodeNames(error))),
-        TransactionLimitExceeded: ({ error }) => Effect.fail(refused(error)),
-        TransactionConflict: ({ error }) => Effect.fail(refused(error)),
-        RelayerPaused: () => Effect.fail(refused("Relayer paused")),
-        TooManyRequests: () =>
-          Effect.fail(new RpcError({ code: rpcCodes.limitExceeded, message: "too many open transactions" })),
-        RelayerNotFound: () => Effect.fail(notExecuted("Relayer not found")),
-        NotImplemented: ({ error }) => Effect.fail(notExecuted(error))
-      })
-    )
+    Effect.mapError(transactions.send(sender.relayer.id, body), refusalOfSend)
 
   const get = (sender: EvmSender, id: TransactionId) => Effect.orDie(ledger.get(sender.account.relayerNumber, id))
 
@@ -125,11 +128,8 @@ const makeSending = Effect.gen(function* () {
 
   /** The row with its first bytes, or one that will never have any. */
   const settle = Effect.fnUntraced(function* (sender: EvmSender, id: TransactionId) {
-    const settled = yield* get(sender, id).pipe(
-      Effect.repeat({ schedule: sendPolls, until: isSettled }),
-      Effect.timeoutOption(sendPatience)
-    )
-    if (Option.isSome(settled)) return settled.value
+    const found = yield* Effect.timeoutOption(settled(get(sender, id)), sendPatience)
+    if (Option.isSome(found)) return found.value
     const withdrawn = yield* withdraw(sender, id)
     return Option.isSome(withdrawn) ? withdrawn.value : yield* get(sender, id)
   })
@@ -179,13 +179,11 @@ const makeSending = Effect.gen(function* () {
     const { relayer, numbers } = sender
     const body = yield* readWalletTransaction(transaction, { address: relayer.address, chainId: numbers.chainId })
     const repeat = yield* repeatOf(sender, body)
-    return repeat === undefined
-      ? yield* admitNew(sender, body)
-      : Effect.repeat(get(sender, repeat.id), { schedule: sendPolls, until: isSettled })
+    return repeat === undefined ? yield* admitNew(sender, body) : settled(get(sender, repeat.id))
   })
 
   const begin = (sender: EvmSender, [transaction]: Params) =>
-    Effect.map(admit(sender, transaction), (settled) => Effect.flatMap(settled, (stored) => hashOf(sender, stored)))
+    Effect.map(admit(sender, transaction), (ending) => Effect.flatMap(ending, (stored) => hashOf(sender, stored)))
 
   return { begin }
 })

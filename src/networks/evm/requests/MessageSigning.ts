@@ -10,7 +10,8 @@ import { MessageSigning } from "../../../server/transactions/Exchanges.ts"
 import type { MessageNetwork } from "../../../server/transactions/Exchanges.ts"
 import { makeSignerUse, wrongKey } from "../../../server/transactions/Intake.ts"
 import type { Sender } from "../../../server/transactions/Intake.ts"
-import { invalidParams, notExecuted, refused, rpcCodes, RpcError } from "../../core/NodeCall.ts"
+import { invalidParams, limitExceeded, notExecuted, toRpcError } from "../../core/NodeCall.ts"
+import type { RpcError } from "../../core/NodeCall.ts"
 import { RelayerPaused } from "../../core/TransactionLimits.ts"
 import { evmRules } from "../rules/EvmRules.ts"
 import { maxMessageLength, maxTypedDataWork, SignTypedDataJson, typedDataWorkOf } from "../rules/EvmSchemas.ts"
@@ -217,26 +218,20 @@ const checkAddress = ({ relayer: { address } }: EvmSender, given: string) =>
 
 type SigningFailure = Effect.Error<ReturnType<MessageSigning["Service"]["signTypedData" | "signBytes"]>>
 
-/** An error means that no signature left the service. */
+/** Any of them means that no signature left the service. */
+const refusalOf = (failed: SigningFailure): RpcError => {
+  switch (failed._tag) {
+    case "BadGateway":
+      return notExecuted(failed.error)
+    case "TooManyRequests":
+      return limitExceeded(`too many signatures at the same time; try again in ${failed.retryAfter} s`)
+    default:
+      return toRpcError(failed)
+  }
+}
+
 const answered = <R>(self: Effect.Effect<EvmSignature, SigningFailure, R>) =>
-  self.pipe(
-    Effect.map(({ sig }) => `0x${sig}`),
-    Effect.catchTags({
-      BadRequest: ({ error = "is not valid" }) => Effect.fail(invalidParams(error)),
-      BadGateway: ({ error }) => Effect.fail(notExecuted(error)),
-      TransactionLimitExceeded: ({ error }) => Effect.fail(refused(error)),
-      RelayerPaused: () => Effect.fail(refused("Relayer paused")),
-      TooManyRequests: ({ retryAfter }) =>
-        Effect.fail(
-          new RpcError({
-            code: rpcCodes.limitExceeded,
-            message: `too many signatures at the same time; try again in ${retryAfter} s`
-          })
-        ),
-      RelayerNotFound: () => Effect.fail(notExecuted("Relayer not found")),
-      NotImplemented: ({ error }) => Effect.fail(notExecuted(error))
-    })
-  )
+  Effect.mapBoth(self, { onSuccess: ({ sig }) => `0x${sig}`, onFailure: refusalOf })
 
 export const makeWalletSigning = Effect.gen(function* () {
   const signing = yield* MessageSigning

@@ -1,19 +1,17 @@
 // JSON-RPC calls to solana relayers: the service answers the methods of the common client of relayers, and providers the others.
-import { Effect, Option, Schedule, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { Scope } from "../../../domain/access/ApiKey.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import { entryOf } from "../../../domain/request/Shown.ts"
 import { Ledger } from "../../../server/ledger/Ledger.ts"
-import type { StoredTransaction } from "../../../server/ledger/LedgerEntries.ts"
 import { OutboundWork } from "../../../server/limits/RateLimits.ts"
 import { Sponsoring, TransactionSigning } from "../../../server/transactions/Exchanges.ts"
 import type { Sender } from "../../../server/transactions/Intake.ts"
-import { errorReply, passing, resultReply } from "../../../server/transactions/NodePassing.ts"
+import { errorReply, passing, resultReply, settled } from "../../../server/transactions/NodePassing.ts"
 import type { NodeNetwork } from "../../../server/transactions/NodePassing.ts"
 import { Transactions } from "../../../server/transactions/Transactions.ts"
-import { invalidParams, notExecuted, refused, rpcCodes, RpcError } from "../../core/NodeCall.ts"
+import { notExecuted, rpcCodes, RpcError, toRpcError } from "../../core/NodeCall.ts"
 import { present } from "../../core/Presentation.ts"
-import { isFinal } from "../../core/Transaction.ts"
 import type { TransactionId } from "../../core/TransactionValues.ts"
 import type { Solana } from "../rules/Solana.ts"
 import {
@@ -38,33 +36,6 @@ import * as SolanaSponsoring from "./SolanaSponsoring.ts"
 /** How long `signAndSendTransaction` waits for the signature. */
 const patience = "10 seconds"
 
-/** Another instance may sign, so the ledger is asked. */
-const polls = Schedule.min([Schedule.exponential("10 millis", 1.5), Schedule.spaced("250 millis")])
-
-interface Refusals {
-  readonly _tag: string
-  readonly error?: string | undefined
-}
-
-/** What an endpoint refuses, as an error of JSON-RPC. */
-const toRpcError = ({ _tag, error }: Refusals): RpcError => {
-  switch (_tag) {
-    case "BadRequest":
-      return invalidParams(error ?? "the parameters are not valid")
-    case "TransactionLimitExceeded":
-    case "TransactionConflict":
-      return refused(error ?? "is refused")
-    case "RelayerPaused":
-      return refused("Relayer paused")
-    case "TooManyRequests":
-      return new RpcError({ code: rpcCodes.limitExceeded, message: "too many calls at the same time" })
-    case "BadGateway":
-      return new RpcError({ code: rpcCodes.internal, message: error ?? "no provider of the relayer answers" })
-    default:
-      return notExecuted(error ?? "Relayer not found")
-  }
-}
-
 /** Ends when the result is known. */
 type Ending = Effect.Effect<object, RpcError>
 
@@ -74,10 +45,6 @@ interface SolanaMethod {
   /** Parameters are an object, or a list with it. */
   begin(sender: Sender<Solana>, params: unknown): Effect.Effect<Ending, RpcError>
 }
-
-/** Whether there is a signature, or there will be none. */
-const isSettled = ({ transaction }: StoredTransaction): boolean =>
-  transaction.attempts.length > 0 || isFinal(transaction)
 
 const decoderOf = <A>(schema: Schema.Codec<A, unknown>) => {
   const decode = Schema.decodeUnknownEffect(schema, { errors: "all", onExcessProperty: "error" })
@@ -90,7 +57,7 @@ const decoderOf = <A>(schema: Schema.Codec<A, unknown>) => {
 /** A method whose work begins when the call ends. */
 const method = <A>(
   schema: Schema.Codec<A, unknown>,
-  run: (sender: Sender<Solana>, params: A) => Effect.Effect<object, Refusals>,
+  run: (sender: Sender<Solana>, params: A) => Effect.Effect<object, Parameters<typeof toRpcError>[0]>,
   scope?: Scope
 ): SolanaMethod => {
   const decode = decoderOf(schema)
@@ -121,14 +88,11 @@ const makeSolanaMethods = Effect.gen(function* () {
 
   /** The transaction with its first bytes, or one that will never have any. */
   const settle = (relayerNumber: number, id: TransactionId) =>
-    Effect.orDie(ledger.get(relayerNumber, id)).pipe(
-      Effect.repeat({ schedule: polls, until: isSettled }),
-      Effect.timeoutOption(patience)
-    )
+    Effect.timeoutOption(settled(Effect.orDie(ledger.get(relayerNumber, id))), patience)
 
   const signedOf = Effect.fnUntraced(function* ({ account, relayer }: Sender<Solana>, id: TransactionId) {
-    const settled = yield* settle(account.relayerNumber, id)
-    if (Option.isNone(settled)) {
+    const found = yield* settle(account.relayerNumber, id)
+    if (Option.isNone(found)) {
       return yield* new RpcError({
         code: rpcCodes.notSignedYet,
         message: `the transaction ${id} is accepted and not signed yet; read it with GET /api/v1/relayers/${relayer.id}/transactions/${id}`,
@@ -139,7 +103,7 @@ const makeSolanaMethods = Effect.gen(function* () {
     if ("transaction" in shown && "signature" in shown && shown.signature !== undefined) {
       return { transaction: shown.transaction, signature: shown.signature, id }
     }
-    const { cause } = settled.value.transaction
+    const { cause } = found.value.transaction
     const why = cause === undefined ? "it ended without a signature" : explain(cause, true).reason
     return yield* notExecuted(why, { code: cause?.code, transaction_id: id })
   })
