@@ -45,6 +45,9 @@ export interface Opinion<A> {
   readonly result: Result.Result<A, RpcFailure>
 }
 
+export const answersIn = <A>(opinions: ReadonlyArray<Opinion<A>>): ReadonlyArray<A> =>
+  opinions.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : []))
+
 export interface Providers {
   /** URLs that are asked. */
   readonly configured: number
@@ -71,6 +74,8 @@ export interface Providers {
   each<A>(use: Use<A>): Effect.Effect<ReadonlyArray<A | undefined>>
   /** Asks up to `limit` providers at the same time, each for itself. Those whose breakers are open come last. */
   opinions<A>(limit: number, use: Use<A>): Effect.Effect<ReadonlyArray<Opinion<A>>>
+  /** The same without those that fail. */
+  answers<A>(limit: number, use: Use<A>): Effect.Effect<ReadonlyArray<A>>
   /**
    * Sends to all providers if there are at most three, else to the first two; each further time to the next two, round the
    * list. `sends`: how often these bytes were sent before. Empty: none of them is on the chain.
@@ -193,7 +198,7 @@ export const makeProviders = Effect.fnUntraced(function* (
     ) {
       const found = yield* others(asked, use, isEnough)
       if (found.length === 0) return "not_configured" as const
-      return found.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : [])).at(-1)
+      return answersIn(found).at(-1)
     })
 
     const demote = (node: RpcNode) =>
@@ -264,6 +269,7 @@ export const makeProviders = Effect.fnUntraced(function* (
       demote,
       each,
       opinions,
+      answers: (limit, use) => Effect.map(opinions(limit, use), answersIn),
       broadcast,
       doubt: (node) =>
         Effect.suspend(() => {

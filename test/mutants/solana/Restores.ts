@@ -121,8 +121,8 @@ export const restores: ReadonlyArray<Mutant> = [
       name: "restore-reads-complete-lists",
       rule: "A list without its end is not believed to be read.",
       source: `${traces} 28`,
-      before: "(result.success.listed.isWhole === true || result.success.listed.from <= until)",
-      after: "(result.success.listed.isWhole === true || result.success.listed.from >= 0)",
+      before: "isWhole === true || from <= until",
+      after: "isWhole === true || from >= 0",
       test: `${lanes}/Restores.test.ts`,
       only: "a list without its end"
     },

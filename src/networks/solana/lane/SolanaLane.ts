@@ -74,10 +74,8 @@ const heightAt = Effect.fnUntraced(function* (node: RpcNode) {
 
 /** Undefined: too few providers answer. */
 const boundNow = Effect.fnUntraced(function* (providers: SolanaProviders) {
-  const opinions = yield* providers.opinions(Numbers.maxAskedProviders, heightAt)
-  const found = opinions.flatMap(({ result }) =>
-    Result.isSuccess(result) && isLifeOf(result.success.life) ? [result.success] : []
-  )
+  const answers = yield* providers.answers(Numbers.maxAskedProviders, heightAt)
+  const found = answers.filter(({ life }) => isLifeOf(life))
   if (found.length < neededOf(providers)) return undefined
   const life = Math.max(...found.map((one) => one.life))
   return Math.max(...found.map(({ height }) => height)) + Numbers.livesAfterRestore * life + Numbers.boundMargin
@@ -106,16 +104,12 @@ const listed = Effect.fnUntraced(function* (work: RestoreWork, { bound }: Solana
   const { context, providers, now, since } = work
   const { address, memory } = context
   const until = since.slot
-  const opinions = yield* providers.opinions(Numbers.maxAskedProviders, (node) =>
+  const answers = yield* providers.answers(Numbers.maxAskedProviders, (node) =>
     SolanaLooks.history(node, { address, bound, until, lists: memory.lists, now })
   )
-  const complete = opinions.flatMap(({ result }) =>
-    Result.isSuccess(result) &&
-    result.success !== undefined &&
-    (result.success.listed.isWhole === true || result.success.listed.from <= until)
-      ? [result.success]
-      : []
-  )
+  const complete = answers
+    .filter((one) => one !== undefined)
+    .filter(({ listed: { from, isWhole } }) => isWhole === true || from <= until)
   const [first] = complete
   if (first === undefined || complete.length < neededOf(providers)) return undefined
   const lists = complete.map(({ listed: { signatures } }) => signatures)
@@ -173,8 +167,8 @@ const describedBy = Effect.fnUntraced(function* (node: RpcNode, signature: strin
 
 /** Whether enough providers say that the relayer did not sign the transaction, and no provider says that it did. */
 const isOfOthers = Effect.fnUntraced(function* ({ context, providers }: RestoreWork, signature: string) {
-  const opinions = yield* providers.opinions(Numbers.maxAskedProviders, (node) => describedBy(node, signature))
-  const said = opinions.flatMap(({ result }) => Result.getOrUndefined(result) ?? [])
+  const answers = yield* providers.answers(Numbers.maxAskedProviders, (node) => describedBy(node, signature))
+  const said = answers.filter((one) => one !== undefined)
   return said.length >= neededOf(providers) && said.every((one) => executesNone(one, context.address))
 })
 
@@ -283,8 +277,7 @@ const advanceRestore = Effect.fn("SolanaLane.advance")(function* (
 
 /** No provider says when a dead blockhash died. The life of a blockhash that is read now counts, because it ends later. */
 const lastOf = Effect.fnUntraced(function* (providers: SolanaProviders) {
-  const opinions = yield* providers.opinions(Numbers.maxAskedProviders, reportedBy)
-  const answers = opinions.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : []))
+  const answers = yield* providers.answers(Numbers.maxAskedProviders, reportedBy)
   const found = answers.filter(({ lastValid, height }) => isLifeOf(lastValid - height))
   if (found.length < neededOf(providers)) return undefined
   const life = Math.max(...found.map(({ lastValid, height }) => lastValid - height))

@@ -1,5 +1,6 @@
 // Answers what a signature needs to know: accounts that the rules read, price, limit of compute units, and the life of the blockhash.
 import { Effect, Result } from "effect"
+import { answersIn } from "../../../server/chains/Providers.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import type { Inquiry } from "../../../server/lanes/LaneNetwork.ts"
 import { present } from "../../core/Presentation.ts"
@@ -91,7 +92,7 @@ const newestLifetime = Effect.fnUntraced(function* (providers: SolanaProviders) 
     (other) => checkedBy(other, node, reported),
     () => true
   )
-  const pair = others.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : [])).at(-1)
+  const pair = answersIn(others).at(-1)
   // A node that answers, and confirms nothing, is not away: a provider cannot do without it by naming a slot that nobody has.
   const isAlone = others.every(({ result }) => Result.isFailure(result) && !result.failure.answered)
   if (pair === undefined && !isAlone) return "unavailable" as const
@@ -152,8 +153,7 @@ export const lifetimeOfRequest = Effect.fnUntraced(function* (
   blockhash: string,
   now: Moment
 ) {
-  const opinions = yield* providers.opinions(maxAskedProviders, (node) => ownAnswerBy(node, blockhash))
-  const answers = opinions.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : []))
+  const answers = yield* providers.answers(maxAskedProviders, (node) => ownAnswerBy(node, blockhash))
   const lifetime = boundOfOwn(blockhash, answers, neededOf(providers))
   if (lifetime !== "dead") {
     memory.deadSince.delete(number)

@@ -54,8 +54,7 @@ const makeSolanaSigning = Effect.gen(function* () {
   /** Until when the bytes can land. */
   const lifetimeOf = Effect.fnUntraced(function* (providers: SolanaProviders, { transaction }: Guarded) {
     const { blockhash } = transaction.message
-    const opinions = yield* providers.opinions(maxAskedProviders, (node) => ownAnswerBy(node, blockhash))
-    const answers = opinions.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : []))
+    const answers = yield* providers.answers(maxAskedProviders, (node) => ownAnswerBy(node, blockhash))
     // Providers that do not answer have no opinion: the bound of those that do is the one that counts.
     const need = Math.min(neededOf(providers), Math.max(answers.length, 1))
     const lifetime = boundOfOwn(blockhash, answers, need)
