@@ -1,7 +1,7 @@
 // Decisions that are the same for all networks: about pending transactions without the chain, and about what a single provider says.
 import { stalledAfter } from "../../domain/chain/Rpc.ts"
 import { cause } from "./Cause.ts"
-import type { Cause, Figures } from "./Cause.ts"
+import type { Cause, Figures, KnownCode } from "./Cause.ts"
 import type { Family } from "./Family.ts"
 import { Command, finish } from "./Rules.ts"
 import type { Commands, Row, Scope, Situation } from "./Rules.ts"
@@ -39,16 +39,28 @@ export const fundsDeadline = <F extends Family, V>(
 const restoredCause = ({ cause: why }: Transaction): Cause =>
   why?.code === "restored_unproven" ? why : cause("restored_unproven")
 
-/** `nextPoll`: when the network is asked again. */
-export const make = <F extends Family>(nextPoll: (situation: Situation<F>) => Moment) => {
-  const hold = (situation: Situation<F>, why: Cause, scope: Scope = "transaction"): Commands<F> => [
+/** `pollAt`: when the network may have something new. */
+export const make = <F extends Family>(pollAt: (situation: Situation<F>) => Moment) => {
+  /** A pending transaction is decided about again at its own moments, too. */
+  const pollNext = (situation: Situation<F>): Command<F> => {
+    const { now, transaction } = situation
+    const { notBefore, state, validUntil } = transaction
+    const own = state === "pending" ? [validUntil, notBefore].filter((at) => at !== undefined && at > now) : []
+    return Command.PollAt({ at: earliest(pollAt(situation), ...own) })
+  }
+
+  /** The state stays, with a cause, until the next poll. */
+  const holdFor = (situation: Situation<F>, why: Cause, scope: Scope = "transaction"): Commands<F> => [
     Command.Hold({ cause: why, scope }),
-    Command.PollAt({ at: nextPoll(situation) })
+    pollNext(situation)
   ]
+
+  const hold = (situation: Situation<F>, code: KnownCode, figures: Figures = {}, scope?: Scope): Commands<F> =>
+    holdFor(situation, cause(code, figures), scope)
 
   /** Neither a cancel nor a deadline ends it: it may have been executed by bytes that the ledger has forgotten. */
   const restored: Row<F> = (situation) =>
-    situation.transaction.restored ? hold(situation, restoredCause(situation.transaction)) : undefined
+    situation.transaction.restored ? holdFor(situation, restoredCause(situation.transaction)) : undefined
 
   const notWanted: Row<F> = ({ transaction }) => (transaction.intent === "execute" ? undefined : [endOf(transaction)])
 
@@ -62,14 +74,14 @@ export const make = <F extends Family>(nextPoll: (situation: Situation<F>) => Mo
 
   const stopped: Row<F> = (situation) => {
     const { stop, ownStop } = situation
-    if (stop !== undefined) return hold(situation, stop, "lane")
-    return ownStop === undefined ? undefined : hold(situation, ownStop, "providers")
+    if (stop !== undefined) return holdFor(situation, stop, "lane")
+    return ownStop === undefined ? undefined : holdFor(situation, ownStop, "providers")
   }
 
   const paused: Row<F> = (situation) => {
     const { isPaused, disabled } = situation.terms
-    if (isPaused) return hold(situation, cause("relayer_paused"), "relayer")
-    return disabled === undefined ? undefined : hold(situation, cause(disabled), "relayer")
+    if (isPaused) return hold(situation, "relayer_paused", {}, "relayer")
+    return disabled === undefined ? undefined : hold(situation, disabled, {}, "relayer")
   }
 
   const notBefore: Row<F> = (situation) => {
@@ -89,10 +101,23 @@ export const make = <F extends Family>(nextPoll: (situation: Situation<F>) => Mo
   const windowFull: Row<F> = (situation) => {
     const { lane, rest } = situation
     if (rest.inFlight < lane.windowSize) return undefined
-    return hold(situation, cause("lane_window_full", { window: lane.windowSize, in_flight: rest.inFlight }), "lane")
+    return hold(situation, "lane_window_full", { window: lane.windowSize, in_flight: rest.inFlight }, "lane")
   }
 
-  return { hold, restored, notWanted, deadline, policy, stopped, paused, notBefore, signer, windowFull }
+  return {
+    pollNext,
+    hold,
+    holdFor,
+    restored,
+    notWanted,
+    deadline,
+    policy,
+    stopped,
+    paused,
+    notBefore,
+    signer,
+    windowFull
+  }
 }
 
 // Whether what one provider shows is final: another one agrees, or for long no other one has had an opinion. The rule is the

@@ -92,7 +92,7 @@ export const costs: ReadonlyArray<Mutant> = [
       name: "window-bounds-what-is-in-flight",
       rule: "No transaction gets a nonce while the window is full.",
       source: `${failures} 25`,
-      before: "    signatureRows.windowFull,\n",
+      before: "    rows.windowFull,\n",
       after: "",
       test: `${tests}/DecidePending.test.ts`
     },

@@ -112,7 +112,7 @@ export const restores: ReadonlyArray<Mutant> = [
       name: "strangers-are-known-by-two",
       rule: "A transaction that cannot be read counts as foreign only if enough providers say that the relayer did not sign it.",
       source: `${traces} 27`,
-      before: "return said.length >= needOf(providers) && said.every(",
+      before: "return said.length >= neededOf(providers) && said.every(",
       after: "return said.length >= 1 && said.every(",
       test: `${lanes}/Restores.test.ts`,
       only: "one of two providers cannot call"

@@ -228,7 +228,7 @@ export const evidence: ReadonlyArray<Mutant> = [
       name: "proof-is-asked-when-the-sequence-is-reached",
       rule: "Before an envelope is called dead or taken, it is looked for by its hashes.",
       source: `${traces} 5`,
-      before: `if (needsProof(situation)) return [ask<Stellar>("proof"), ...pollNext(situation)]`,
+      before: `if (needsProof(situation)) return [ask<Stellar>("proof"), pollNext(situation)]`,
       after: "",
       test: `${tests}/DecideInFlight.test.ts`
     }

@@ -30,13 +30,11 @@ import { decideInFlight, decideMined } from "./DecideInFlight.ts"
 import { nonceOf, noncesOf, requiredNonceOf } from "./Evm.ts"
 import type { Evm, Seen } from "./Evm.ts"
 import { estimateGrace, maxNonce, predecessorGrace } from "./EvmNumbers.ts"
-import { candidates, formerOf, hold, isDueUnseen, nextPoll, pollNext } from "./InFlight.ts"
+import { candidates, formerOf, hold, isDueUnseen, pollNext, rows } from "./InFlight.ts"
 import { atMost, floorOf, marketFor, maxFeeOf, toCeiling } from "./Market.ts"
 import type { Fees, Market } from "./Market.ts"
 
 // Decisions about a pending transaction that only the chain can still hold: by its window, price, funds or estimate.
-
-const signatureRows = Rows.make<Evm>(nextPoll)
 
 /** The limit that the request gives, else that of the estimate; without either what the call needs at least. */
 const gasLimitOf = ({ transaction, terms, view }: Situation<Evm, Seen>): bigint => {
@@ -226,8 +224,8 @@ const decideFirstSignature = firstOf<Evm, Seen>(
     // The first row that holds decides.
     gasAboveBlock,
     ownCall,
-    signatureRows.signer,
-    signatureRows.windowFull,
+    rows.signer,
+    rows.windowFull,
     behindRefused,
     givenBelowBaseFee,
     inquiry,
@@ -239,8 +237,6 @@ const decideFirstSignature = firstOf<Evm, Seen>(
   ],
   sign
 )
-
-const rows = Rows.make<Evm>(nextPoll)
 
 const nonceOutOfRange: Row<Evm> = (situation) =>
   noncesOf(situation.lane).nextNonce > maxNonce ? hold(situation, cause("nonce_out_of_range"), "lane") : undefined

@@ -3,11 +3,12 @@ import { Result } from "effect"
 import type { Array as Arr } from "effect"
 import { cause } from "../../core/Cause.ts"
 import type { Cause } from "../../core/Cause.ts"
+import * as Rows from "../../core/Rows.ts"
 import { Command, sign } from "../../core/Rules.ts"
-import type { Commands, Scope, Sign, Situation } from "../../core/Rules.ts"
+import type { Commands, Sign, Situation } from "../../core/Rules.ts"
 import { currentAttempts, doesTheSame, isNoop, newestRequest, requestOf } from "../../core/Transaction.ts"
 import type { Attempt, Transaction } from "../../core/Transaction.ts"
-import { defaultSpeed, earliest, fasterOf, rebroadcastAfter, unknownRetryAfter } from "../../core/TransactionValues.ts"
+import { defaultSpeed, fasterOf, rebroadcastAfter, unknownRetryAfter } from "../../core/TransactionValues.ts"
 import type { Moment, Point, Speed } from "../../core/TransactionValues.ts"
 import {
   chargesOf,
@@ -479,22 +480,7 @@ export const yielded = ({ transaction, view }: Situation<Evm>): Command<Evm> => 
   return Command.Requeue({ restored, requeues, yields: yields + 1, cause: why })
 }
 
-// Waiting for the next block: commands that keep an evm transaction in its state.
+/** Waits for the next block. */
+export const rows = Rows.make<Evm>(({ terms, now }) => nextBlock(terms.network, now))
 
-/** When the next block is there; for a pending transaction not after its own moments. */
-export const nextPoll = ({ transaction, terms, now }: Situation<Evm>): Moment => {
-  const block = nextBlock(terms.network, now)
-  if (transaction.state !== "pending") return block
-  return earliest(
-    block,
-    ...[transaction.validUntil, transaction.notBefore].filter((at) => at === undefined || at > now)
-  )
-}
-
-export const pollNext = (situation: Situation<Evm>): Command<Evm> => Command.PollAt({ at: nextPoll(situation) })
-
-/** The state stays, with a code, until the next poll. */
-export const hold = (situation: Situation<Evm>, why: Cause, scope: Scope = "transaction"): Commands<Evm> => [
-  Command.Hold({ cause: why, scope }),
-  pollNext(situation)
-]
+export const { holdFor: hold, pollNext } = rows

@@ -8,7 +8,6 @@ import { ask, Command, finish, firstOf, mine, sign } from "../../core/Rules.ts"
 import type { Commands, Row, Scope, Situation } from "../../core/Rules.ts"
 import { isFinal, newestRequest } from "../../core/Transaction.ts"
 import type { Attempt, Mined } from "../../core/Transaction.ts"
-import { earliest } from "../../core/TransactionValues.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import type { Solana } from "./Solana.ts"
 import {
@@ -38,16 +37,7 @@ import type { SolanaCode } from "./SolanaWords.ts"
 
 // How a transaction waits.
 
-/** For a pending transaction not after its own moments. */
-const nextPoll = ({ transaction, now }: Situation<Solana>): Moment => {
-  const next = now + pollAfter
-  if (transaction.state !== "pending") return next
-  return earliest(next, ...[transaction.validUntil, transaction.notBefore].filter((at) => at === undefined || at > now))
-}
-
-const rows = Rows.make<Solana>(nextPoll)
-
-const pollNext = (situation: Situation<Solana>) => Command.PollAt({ at: nextPoll(situation) })
+const rows = Rows.make<Solana>(({ now }) => now + pollAfter)
 
 /** The state stays, with a code, until the next poll. */
 const hold = (
@@ -55,7 +45,7 @@ const hold = (
   code: SolanaCode,
   figures: Figures = {},
   scope: Scope = "transaction"
-): Commands<Solana> => rows.hold(situation, cause(code, figures), scope)
+): Commands<Solana> => rows.hold(situation, code, figures, scope)
 
 /** It waits for an operator's answer: the ledger may have forgotten what became of it. */
 const holdRestored = (situation: Situation<Solana>): Commands<Solana> => {
@@ -79,7 +69,7 @@ const fail = (code: SolanaCode, figures: Figures = {}): Commands<Solana> => [
   finish({ state: "failed", cause: cause(code, figures) })
 ]
 
-const { policy, stopped, notBefore, signer } = rows
+const { pollNext, policy, stopped, notBefore, signer } = rows
 
 /** Providers answer this poll, so nothing waits for the next health check, which looks at them less often. */
 const paused: Row<Solana> = (situation) => {
@@ -577,7 +567,7 @@ const withChain = (situation: Situation<Solana>): Commands<Solana> => {
   const { view, transaction, stop } = situation
   if (view._tag === "Unreachable") {
     // Each transaction says so by itself: those behind the first one would seem to be signed next.
-    return stop === undefined ? hold(situation, view.code, view.figures) : rows.hold(situation, stop, "lane")
+    return stop === undefined ? hold(situation, view.code, view.figures) : rows.holdFor(situation, stop, "lane")
   }
   return transaction.state === "pending" ? signFirst({ ...situation, view }) : decideInFlight({ ...situation, view })
 }

@@ -374,7 +374,7 @@ const needsProof = ({ transaction, view }: InFlight): boolean => {
 
 const proof: Row<Stellar, StellarSeen> = (situation) => {
   const { now, terms, transaction, view } = situation
-  if (needsProof(situation)) return [ask<Stellar>("proof"), ...pollNext(situation)]
+  if (needsProof(situation)) return [ask<Stellar>("proof"), pollNext(situation)]
   const outcome = outcomeOf(view, {
     sequence: sequenceOf(transaction) ?? 0n,
     watched: watchedOf(transaction),

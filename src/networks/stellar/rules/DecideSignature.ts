@@ -411,7 +411,7 @@ const sign = (situation: Situation<Stellar, Prepared>): Commands<Stellar> => {
     validUntil: secondsOf(transaction.validUntil)
   })
   const why = cause(kind === "original" ? "sending" : "refreshing", { fee, until: momentOf(offer.maxTime) })
-  return [signed<Stellar>({ kind, offer, maxFee: fee, cause: why }), ...pollNext(situation)]
+  return [signed<Stellar>({ kind, offer, maxFee: fee, cause: why }), pollNext(situation)]
 }
 
 const decidePrepared = firstOf<Stellar, Prepared>(
@@ -425,6 +425,6 @@ export const decideSignature = (situation: Situation<Stellar, StellarSeen>, sign
   // Each free channel gets one transaction, which asks its question for this place.
   const question = signing.form === "channel" ? ask<Stellar>("prepare", { takesPlace: true }) : ask<Stellar>("prepare")
   return preparation === undefined
-    ? [question, ...pollNext(situation)]
+    ? [question, pollNext(situation)]
     : decidePrepared({ ...situation, view: { ...view, ...signing, preparation } })
 }

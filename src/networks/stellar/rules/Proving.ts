@@ -1,10 +1,9 @@
 // Which providers count, what they prove together about the envelopes at a place, and how a transaction waits until they do.
-import { cause } from "../../core/Cause.ts"
-import type { Cause, Figures, KnownCode } from "../../core/Cause.ts"
+import type { Figures } from "../../core/Cause.ts"
+import * as Rows from "../../core/Rows.ts"
 import { agreeing, neededOf, verdictOf } from "../../core/Rows.ts"
 import type { Opinion } from "../../core/Rows.ts"
-import { Command } from "../../core/Rules.ts"
-import type { Commands, Scope, Situation } from "../../core/Rules.ts"
+import type { Situation } from "../../core/Rules.ts"
 import { currentAttempts } from "../../core/Transaction.ts"
 import type { Transaction } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
@@ -267,30 +266,13 @@ const newestOf = ({ view }: Situation<Stellar>): LedgerPoint | undefined =>
 const settingsOf = ({ view }: Situation<Stellar>): LedgerSettings =>
   (view._tag === "Seen" ? view.settings : undefined) ?? publicSettings
 
-/** A ledger time after the newest ledger, and then each quarter of it until a new one is seen. */
-export const nextPoll = (situation: Situation<Stellar>): Moment => {
-  const { transaction, now } = situation
+/** Polls a ledger time after the newest ledger, and then each quarter of it until a new one is seen. */
+export const rows = Rows.make<Stellar>((situation) => {
+  const { now } = situation
   const newest = newestOf(situation)
   const wait = ledgerTimeOf(settingsOf(situation)) + pollAfter.ledger
   const expected = newest === undefined ? now : momentOf(newest.closeTime) + wait
-  const next = expected > now && expected <= now + wait ? expected : now + pollAfter.again
-  if (transaction.state !== "pending") return next
-  const own = [transaction.validUntil, transaction.notBefore ?? 0].filter((moment) => moment > now)
-  return Math.min(next, ...own)
-}
+  return expected > now && expected <= now + wait ? expected : now + pollAfter.again
+})
 
-export const pollNext = (situation: Situation<Stellar>): Commands<Stellar> => [
-  Command.PollAt({ at: nextPoll(situation) })
-]
-
-export const holdFor = (situation: Situation<Stellar>, why: Cause, scope: Scope = "transaction"): Commands<Stellar> => [
-  Command.Hold({ cause: why, scope }),
-  Command.PollAt({ at: nextPoll(situation) })
-]
-
-export const hold = (
-  situation: Situation<Stellar>,
-  code: KnownCode,
-  figures: Figures = {},
-  scope: Scope = "transaction"
-): Commands<Stellar> => holdFor(situation, cause(code, figures), scope)
+export const { hold, holdFor, pollNext } = rows

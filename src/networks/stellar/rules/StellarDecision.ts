@@ -2,7 +2,6 @@
 // Pure and total; there is always at least one command.
 import { DateTime, Result } from "effect"
 import { cause } from "../../core/Cause.ts"
-import * as Rows from "../../core/Rows.ts"
 import { holdUntil, neededOf } from "../../core/Rows.ts"
 import { ask, Command, finish, firstOf, TransactionConflict } from "../../core/Rules.ts"
 import type { Answer, Commands, Row, Scope, Situation } from "../../core/Rules.ts"
@@ -12,7 +11,7 @@ import type { Moment } from "../../core/TransactionValues.ts"
 import { resolve as resolveAny } from "../../core/Transition.ts"
 import { decideInFlight, endedByDeadline, executedByOther, undecided } from "./DecideInFlight.ts"
 import { decideSignature, leastBalance } from "./DecideSignature.ts"
-import { areEnough, askedOf, hold, holdFor, ledgerOf, nextPoll, outcomeOf, watchedOf } from "./Proving.ts"
+import { areEnough, askedOf, hold, holdFor, ledgerOf, outcomeOf, rows, watchedOf } from "./Proving.ts"
 import type { AskedProvider } from "./Proving.ts"
 import { momentOf } from "./Stellar.ts"
 import type { Stellar } from "./Stellar.ts"
@@ -92,8 +91,6 @@ export const resolve = (
 }
 
 // Decisions about pending transactions: what the ledger, the clock and the account say before anything is prepared.
-
-const rows = Rows.make<Stellar>(nextPoll)
 
 /** The view with the providers that count. */
 interface AskedView extends StellarSeen {
