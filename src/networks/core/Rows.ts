@@ -25,7 +25,7 @@ export const holdUntil = <F extends Family, V>(
  * When a transaction without funds fails. The wait begins when nothing of the lane is in flight: until then the missing part may
  * only be reserved. Undefined: it waits.
  */
-export const fundsDeadline = <F extends Family, V>(
+const fundsDeadline = <F extends Family, V>(
   { transaction, rest, now }: Pick<Situation<F, V>, "transaction" | "rest" | "now">,
   waits: boolean
 ): Moment | undefined => {
@@ -34,6 +34,13 @@ export const fundsDeadline = <F extends Family, V>(
   const since = transaction.cause?.code === "insufficient_funds" ? transaction.causeSince : now
   return Math.max(since, quietSince) + maxWaitForFunds
 }
+
+/** Nothing that another chain says is believed, and nothing is sent to it. */
+export const isOnOtherChain = <F extends Family, V>({
+  stop,
+  terms
+}: Pick<Situation<F, V>, "stop" | "terms">): boolean =>
+  stop?.code === "chain_changed" || terms.disabled === "chain_changed"
 
 /** What is known of the transaction that may have executed it stays shown. */
 const restoredCause = ({ cause: why }: Transaction): Cause =>
@@ -57,6 +64,18 @@ export const make = <F extends Family>(pollAt: (situation: Situation<F>) => Mome
 
   const hold = (situation: Situation<F>, code: KnownCode, figures: Figures = {}, scope?: Scope): Commands<F> =>
     holdFor(situation, cause(code, figures), scope)
+
+  /** Funds are missing: it waits for them, or it has waited for long enough. `waits`: whether it may until its deadline. */
+  const withoutFunds = (
+    situation: Situation<F>,
+    figures: Figures,
+    { scope, waits }: { readonly scope: Scope; readonly waits: boolean }
+  ): Commands<F> => {
+    const until = fundsDeadline(situation, waits)
+    const why = cause("insufficient_funds", until === undefined ? figures : { ...figures, until })
+    const isOver = until !== undefined && situation.now >= until
+    return isOver ? [finish({ state: "failed", cause: why })] : holdFor(situation, why, scope)
+  }
 
   /** Neither a cancel nor a deadline ends it: it may have been executed by bytes that the ledger has forgotten. */
   const restored: Row<F> = (situation) =>
@@ -108,6 +127,7 @@ export const make = <F extends Family>(pollAt: (situation: Situation<F>) => Mome
     pollNext,
     hold,
     holdFor,
+    withoutFunds,
     restored,
     notWanted,
     deadline,

@@ -152,7 +152,7 @@ export const mined: ReadonlyArray<Mutant> = [
       name: "nothing-is-sent-to-another-chain",
       rule: "Nothing is sent to a chain with another id or another block 0.",
       source: `${failures} 37`,
-      before: `if (isOnOtherChain(situation)) return hold(situation, cause("chain_changed"))`,
+      before: `if (Rows.isOnOtherChain(situation)) return hold(situation, cause("chain_changed"))`,
       after: "",
       test: `${tests}/DecideInFlight.test.ts`
     },

@@ -13,8 +13,8 @@ export const signatures: ReadonlyArray<Mutant> = [
       name: "other-network-gets-nothing",
       rule: "Nothing that another network says is believed, and nothing is sent to it.",
       source: `${traces} 35`,
-      before: `if (stop?.code === "chain_changed" || terms.disabled === "chain_changed") {`,
-      after: `if (stop?.code === "chain_changed" && terms.disabled === "chain_changed") {`,
+      before: `if (isOnOtherChain(situation)) return`,
+      after: `if (isOnOtherChain(situation) && transaction.restored) return`,
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),

@@ -6,7 +6,7 @@ import { present } from "../../core/Presentation.ts"
 import * as Rows from "../../core/Rows.ts"
 import { holdUntil } from "../../core/Rows.ts"
 import { ask, Command, finish, firstOf, isUnsettled, sign as signed } from "../../core/Rules.ts"
-import type { Commands, Row, Situation, Unreachable } from "../../core/Rules.ts"
+import type { Commands, Row, Scope, Situation, Unreachable } from "../../core/Rules.ts"
 import { isFinal, isNoop, newestRequest } from "../../core/Transaction.ts"
 import { maxWaitForFunds } from "../../core/TransactionValues.ts"
 import { isOwnCall } from "./Admission.ts"
@@ -141,19 +141,14 @@ const shortage = (situation: Situation<Evm, Seen>): Shortage | undefined => {
   })
 }
 
-const short = (situation: Situation<Evm, Seen>, figures: Figures, isOfRelayer: boolean): Commands<Evm> => {
-  const until = Rows.fundsDeadline(situation, newestRequest(situation.transaction).wait_for_funds === true)
-  const why = cause("insufficient_funds", until === undefined ? figures : { ...figures, until })
-  return until !== undefined && situation.now >= until
-    ? [finish({ state: "failed", cause: why })]
-    : hold(situation, why, isOfRelayer ? "relayer" : "providers")
-}
+const short = (situation: Situation<Evm, Seen>, figures: Figures, scope: Scope): Commands<Evm> =>
+  rows.withoutFunds(situation, figures, { scope, waits: newestRequest(situation.transaction).wait_for_funds === true })
 
 const funds: Row<Evm, Seen> = (situation) => {
   const missing = shortage(situation)
-  if (missing !== undefined) return short(situation, missing.figures, missing.isOfRelayer)
+  if (missing !== undefined) return short(situation, missing.figures, missing.isOfRelayer ? "relayer" : "providers")
   return needsEstimate(situation) && situation.view.estimate?._tag === "Unaffordable"
-    ? short(situation, {}, false)
+    ? short(situation, {}, "providers")
     : undefined
 }
 
@@ -313,10 +308,6 @@ const decideFinal = (situation: Situation<Evm>): Commands<Evm> => {
   return ordinal === undefined ? [Command.Rest()] : [Command.Broadcast({ ordinals: [ordinal] }), pollNext(situation)]
 }
 
-/** Nothing that another chain says is believed, and nothing is sent to it. */
-const isOnOtherChain = ({ stop, terms }: Situation<Evm>): boolean =>
-  stop?.code === "chain_changed" || terms.disabled === "chain_changed"
-
 /** The bytes are sent all the same: the providers of other relayers may take them. */
 const sentUnseen = (situation: Situation<Evm>, { code, figures, retryAt }: Unreachable): Commands<Evm> => {
   const { transaction } = situation
@@ -329,7 +320,7 @@ const sentUnseen = (situation: Situation<Evm>, { code, figures, retryAt }: Unrea
 
 const decideWithNonce = (situation: Situation<Evm>): Commands<Evm> => {
   const { transaction, view } = situation
-  if (isOnOtherChain(situation)) return hold(situation, cause("chain_changed"))
+  if (Rows.isOnOtherChain(situation)) return hold(situation, cause("chain_changed"))
   if (view._tag === "Unreachable") return sentUnseen(situation, view)
   const seen = { ...situation, view }
   return transaction.mined === undefined ? decideInFlight(seen) : decideMined(seen, transaction.mined)

@@ -2,7 +2,7 @@
 import { cause } from "../../core/Cause.ts"
 import type { Figures } from "../../core/Cause.ts"
 import * as Rows from "../../core/Rows.ts"
-import { agreeing, fundsDeadline, holdUntil, verdictOf } from "../../core/Rows.ts"
+import { agreeing, holdUntil, isOnOtherChain, verdictOf } from "../../core/Rows.ts"
 import type { Verdict } from "../../core/Rows.ts"
 import { ask, Command, finish, firstOf, mine, sign } from "../../core/Rules.ts"
 import type { Commands, Row, Scope, Situation } from "../../core/Rules.ts"
@@ -129,7 +129,7 @@ const lifetime: Row<Solana, Prepared> = (situation) =>
 const offeredFee = ({ fee }: Preparation): bigint => (fee.offered < fee.cap ? fee.offered : fee.cap)
 
 const funds: Row<Solana, Prepared> = (situation) => {
-  const { view, rest, terms, now } = situation
+  const { view, rest, terms } = situation
   const { balance, out, rent = rentMinimum } = view.preparation
   if (balance === undefined) return hold(situation, "providers_unavailable", {}, "lane")
   const required = offeredFee(view.preparation) + out
@@ -137,9 +137,8 @@ const funds: Row<Solana, Prepared> = (situation) => {
   const available = balance - rest.reserved
   if (available - required >= minimum) return undefined
   const figures = { required, available, reserved: rest.reserved, minimum }
-  const until = fundsDeadline(situation, newestRequest(situation.transaction).wait_for_funds === true)
-  if (until !== undefined && now >= until) return fail("insufficient_funds", figures)
-  return hold(situation, "insufficient_funds", until === undefined ? figures : { ...figures, until }, "relayer")
+  const waits = newestRequest(situation.transaction).wait_for_funds === true
+  return rows.withoutFunds(situation, figures, { scope: "relayer", waits })
 }
 
 const simulated: Row<Solana, Prepared> = (situation) => {
@@ -505,10 +504,8 @@ const olderGeneration: Row<Solana> = ({ transaction, lane }) =>
     ? [finish({ state: "failed", cause: cause("chain_changed") })]
     : undefined
 
-/** Nothing that another chain says is believed, and nothing is sent to it. */
 const otherChain: Row<Solana> = (situation) =>
-  situation.transaction.state !== "pending" &&
-  (situation.stop?.code === "chain_changed" || situation.terms.disabled === "chain_changed")
+  situation.transaction.state !== "pending" && isOnOtherChain(situation)
     ? hold(situation, "chain_changed", {}, "lane")
     : undefined
 

@@ -2,13 +2,13 @@
 import { ownReserves } from "../../../domain/relayer/Policy.ts"
 import { cause } from "../../core/Cause.ts"
 import type { Figures } from "../../core/Cause.ts"
-import { fundsDeadline, verdictOf } from "../../core/Rows.ts"
+import { verdictOf } from "../../core/Rows.ts"
 import { ask, finish, firstOf, sign as signed } from "../../core/Rules.ts"
 import type { Commands, Row, Situation } from "../../core/Rules.ts"
 import { currentAttempts, newestRequest } from "../../core/Transaction.ts"
 import type { AttemptKind, Transaction } from "../../core/Transaction.ts"
 import type { RefusalCode } from "./Envelope.ts"
-import { hold, holdFor, pollNext } from "./Proving.ts"
+import { hold, pollNext, rows } from "./Proving.ts"
 import type { AskedProvider } from "./Proving.ts"
 import { amountProblem } from "./SponsoredPayment.ts"
 import { momentOf } from "./Stellar.ts"
@@ -384,16 +384,12 @@ const worth: Row<Stellar, Prepared> = (situation) => {
 const isWork = (transaction: Transaction<Stellar>): boolean => newestRequest(transaction).channels !== undefined
 
 const funds: Row<Stellar, Prepared> = (situation) => {
-  const { now, transaction } = situation
+  const { transaction } = situation
   const figures = fundsOf(situation, priceOf(situation).fee ?? 0n)
   if (figures === undefined) return hold(situation, "providers_unavailable", {}, "lane")
   if (!areFundsShort(figures)) return undefined
   const waits = newestRequest(transaction).wait_for_funds === true || transaction.state !== "pending"
-  const until = fundsDeadline(situation, waits)
-  const why = cause("insufficient_funds", until === undefined ? figures : { ...figures, until })
-  return until !== undefined && now >= until
-    ? [finish({ state: "failed", cause: why })]
-    : holdFor(situation, why, isWork(transaction) ? "transaction" : "relayer")
+  return rows.withoutFunds(situation, figures, { scope: isWork(transaction) ? "transaction" : "relayer", waits })
 }
 
 const secondsOf = (moment: number): number => Math.floor(moment / 1000)

@@ -2,7 +2,7 @@
 // Pure and total; there is always at least one command.
 import { DateTime, Result } from "effect"
 import { cause } from "../../core/Cause.ts"
-import { holdUntil, neededOf } from "../../core/Rows.ts"
+import { holdUntil, isOnOtherChain, neededOf } from "../../core/Rows.ts"
 import { ask, Command, finish, firstOf, TransactionConflict } from "../../core/Rules.ts"
 import type { Answer, Commands, Row, Scope, Situation } from "../../core/Rules.ts"
 import { accountAt, isFinal, newestRequest } from "../../core/Transaction.ts"
@@ -310,12 +310,9 @@ const stalledCode = ({ now }: Situation<Stellar>, view: StellarSeen) =>
     : ("providers_unavailable" as const)
 
 export const decide = (situation: Situation<Stellar>): Commands<Stellar> => {
-  const { stop, terms, transaction, view } = situation
+  const { transaction, view } = situation
   if (isFinal(transaction)) return [Command.Rest()]
-  // Nothing that another chain says is believed, and nothing is sent to it.
-  if (stop?.code === "chain_changed" || terms.disabled === "chain_changed") {
-    return holdFor(situation, cause("chain_changed"), "lane")
-  }
+  if (isOnOtherChain(situation)) return hold(situation, "chain_changed", {}, "lane")
   if (transaction.state === "pending") return decidePending(situation)
   if (view._tag === "Unreachable") {
     return holdUntil(situation, cause(view.code, { ...view.figures, until: view.retryAt }), "lane", view.retryAt)
