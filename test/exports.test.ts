@@ -13,6 +13,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer AuditHeadStore",
     "effect-relayer Authentication",
     "effect-relayer ChainAccess",
+    "effect-relayer Claims",
     "effect-relayer Deliveries",
     "effect-relayer Draining",
     "effect-relayer EventFeed",

@@ -112,8 +112,10 @@ describe("openapi.json", () => {
     assert.notInclude(text, "contentSchema")
   })
 
-  /** A `POST` that changes nothing can be repeated without a key. */
+  /** A `POST` that changes nothing, or that another part of its body identifies, can be repeated without a key. */
   const isReading = (path: string) =>
+    // A claim is repeated with the same `by`. A stored response would say that it holds although its lease has ended.
+    path === "/api/v1/claims" ||
     ["/simulate", "/rpc", "/rehearse", "/plan", "/quote", "/build"].some((end) => path.endsWith(end))
 
   it("lists the responses of every resource endpoint", () => {

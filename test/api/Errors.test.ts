@@ -1,6 +1,7 @@
 // The error table maps errors to responses and back.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
+import { ClaimFinal, ClaimHeld, ClaimLapsed, ClaimNotFound } from "../../src/domain/claim/Claim.ts"
 import { RotationRunning } from "../../src/domain/masterKey/MasterKey.ts"
 import {
   NotificationIdTaken,
@@ -73,6 +74,10 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.IdempotencyKeyBusyError, new IdempotencyKeyBusy({})],
   [Errors.IdempotencyKeyReusedError, new IdempotencyKeyReused({})],
   [Errors.RotationRunningError, new RotationRunning({})],
+  [Errors.ClaimNotFoundError, new ClaimNotFound({})],
+  [Errors.ClaimHeldError, new ClaimHeld({ error: "another holder has the name" })],
+  [Errors.ClaimFinalError, new ClaimFinal({ error: "the claim is final" })],
+  [Errors.ClaimLapsedError, new ClaimLapsed({})],
   [Errors.PreconditionFailedError, new PreconditionFailed({})],
   [Errors.PayloadTooLargeError, new Request.PayloadTooLarge({})],
   [

@@ -3,6 +3,7 @@ import { Console, DateTime, Duration, Effect, Option, Schedule } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { ShownTransaction } from "../../networks/core/Family.ts"
+import type { TransactionWait } from "../../networks/core/TransactionRequests.ts"
 import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import type { TransactionStatus } from "../../networks/core/TransactionValues.ts"
 import { ReplaceEvmTransaction, SendEvmTransaction } from "../../networks/evm/rules/EvmSchemas.ts"
@@ -33,7 +34,10 @@ const defaultTimeout = 600
 const order: ReadonlyArray<TransactionStatus> = ["pending", "sent", "submitted", "mined", "confirmed"]
 
 /** What the next read waits for: the next step that is printed, and no more than what the user waits for. */
-const nextOf = (status: TransactionStatus | undefined, wanted: "submitted" | "mined" | "confirmed") => {
+const nextOf = (
+  status: TransactionStatus | undefined,
+  wanted: "submitted" | "mined" | "confirmed"
+): TransactionWait | undefined => {
   if (status === undefined) return undefined
   if (status === "pending") return "hash"
   if (wanted === "submitted") return undefined

@@ -37,6 +37,7 @@ export class Claims extends Context.Service<
     prune(limit: number): Effect.Effect<number>
   }
 >()("effect-relayer/server/claims/Claims") {
+  /** @internal */
   static readonly layer = Layer.effect(
     Claims,
     Effect.gen(function* () {

@@ -65,9 +65,9 @@ export const make = Effect.gen(function* () {
   /** Deletes at most `limit` claims that have ended. Returns the number of deleted rows. */
   const prune = (limit: number) =>
     sql`
-      DELETE FROM claims WHERE name IN (
+      DELETE FROM claims WHERE name = ANY(ARRAY(
         SELECT c.name FROM claims c WHERE c.ends_at <= now() ORDER BY c.ends_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-      ) RETURNING 1`.pipe(
+      )) RETURNING 1`.pipe(
       Effect.map((rows) => rows.length),
       query("ClaimsRepo.prune")
     )
