@@ -48,6 +48,7 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
   "^(0|[1-9]\\d{0,77}|0x[0-9a-fA-F]{1,64})$": (random) =>
     random.pick(["0", String(random.below(2 ** 30)), `0x${hex(random, 64)}`]),
   "^0x[0-9a-fA-F]{40}$": (random) => `0x${hex(random, 40)}`,
+  "^0x[0-9a-fA-F]{40}:0x([0-9a-fA-F]{8})?$": (random) => `0x${hex(random, 40)}:0x${hex(random, random.pick([0, 8]))}`,
   "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$": (random) => `c${random.pick(["", letters(random, 1, 20)])}`,
   "^[A-Za-z0-9_-][A-Za-z0-9._-]*$": (random) => `k${letters(random, 1, 20)}`,
   "^[A-Za-z0-9_-][A-Za-z0-9._-]*(\\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$": (random) => `k/${letters(random, 1, 9)}`,

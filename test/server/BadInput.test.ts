@@ -58,6 +58,7 @@ const cases: Record<string, readonly [path: string, body: unknown, error: string
   "an amount of 2^128": [relayers, evmPolicy({ gas_price_cap: String(2n ** 128n) }), "policies.gas_price_cap: Expected an integer from 0 to"],
   "a fraction as amount": [relayers, evmPolicy({ min_balance: 1.5 }), "policies.min_balance: Expected an integer"],
   "a receiver that is not an address": [relayers, evmPolicy({ whitelist_receivers: ["0x12"] }), "policies.whitelist_receivers.0: Expected an address"],
+  "a selector without its contract": [relayers, evmPolicy({ whitelist_selectors: ["0xa9059cbb"] }), "policies.whitelist_selectors.0: Expected an address, a colon, and 0x"],
   "a policy field of another network type": [relayers, evmPolicy({ fee_payment_strategy: "user" }), "policies.fee_payment_strategy: is not a known field"],
   "lamports of 2^64": [relayers, solanaPolicy({ min_balance: String(2n ** 64n) }), "policies.min_balance: "],
   "both account lists": [relayers, solanaPolicy({ allowed_accounts: [], disallowed_accounts: [] }), "policies.disallowed_accounts: cannot be given together with allowed_accounts"],

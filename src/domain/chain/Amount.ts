@@ -88,6 +88,12 @@ const checked = (pattern: RegExp, expected: string) => Schema.String.check(Schem
 /** In a request: in upper, lower or mixed case. */
 export const CheckedEvmAddress = checked(/^0x[0-9a-fA-F]{40}$/u, "an address: 0x and 40 hex digits")
 
+/** In a request: a contract, and the first four bytes of the data that it is called with. `0x` alone: it is sent no data. */
+export const CheckedEvmCall = checked(
+  /^0x[0-9a-fA-F]{40}:0x([0-9a-fA-F]{8})?$/u,
+  "an address, a colon, and 0x with the 8 hex digits of a selector, or 0x alone for no data"
+)
+
 /** In a request. */
 export const CheckedSolanaAddress = checked(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/u, "a base58 Solana address")
 

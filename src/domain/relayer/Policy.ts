@@ -6,6 +6,7 @@ import { added, field, judged } from "../request/Field.ts"
 import type { Unit } from "../request/Field.ts"
 import {
   CheckedEvmAddress,
+  CheckedEvmCall,
   CheckedSolanaAddress,
   PositiveUint64,
   shapedPrograms,
@@ -118,6 +119,13 @@ export const EvmPolicy = Schema.Struct({
     doc(
       "Addresses that transactions may be sent to, and `contract_creation` for creations. If absent, everything is allowed; if empty, only the relayer's own address. It may always receive plain transfers; data for it is refused, because code of the account could call anybody.",
       ["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"]
+    )
+  ),
+  whitelist_selectors: onlyListed(
+    list(CheckedEvmCall),
+    doc(
+      "The only calls that transactions may make, besides `whitelist_receivers`: each a contract, a colon, and the selector of a function, or `0x` for a transfer without data. If absent, all calls; if it is there, nothing else is sent: no creations, and no data of one to three bytes, which calls no function. The relayer's own address may always receive plain transfers.",
+      ["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed:0xa9059cbb"]
     )
   )
 }).annotate({ identifier: "EvmPolicy", description: "Limits of an evm relayer." })

@@ -4,6 +4,7 @@ import { Result, Schema } from "effect"
 import {
   canonical,
   CheckedEvmAddress,
+  CheckedEvmCall,
   CheckedSolanaAddress,
   CheckedStellarAddress,
   DecimalUint64,
@@ -78,6 +79,12 @@ export const TransactionLimits = Schema.Struct({
     description: "Receivers that it may send to on evm networks; `contract_creation` allows creations. If absent, all.",
     examples: [["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"]]
   }),
+  selectors: maybe(list(CheckedEvmCall), {
+    change: onlyListed,
+    description:
+      "The only calls that it may make on evm networks, besides `receivers`: each a contract, a colon, and the selector of a function, or `0x` for a transfer without data. If it is there, nothing else is sent: no creations, and no data of one to three bytes, which calls no function. If absent, all calls.",
+    examples: [["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed:0xa9059cbb"]]
+  }),
   solana: maybe(SolanaLimits, {
     description: ofType("solana"),
     examples: [{ max_value: "2000000000", max_fee_per_day: "50000000" }]
@@ -89,7 +96,7 @@ export const TransactionLimits = Schema.Struct({
 }).annotate({
   identifier: "TransactionLimits",
   description:
-    "What an API key may send, per network type. `max_value`, `max_fee_per_day` and `receivers` are those of evm: if all three are absent, the key may send nothing on evm networks."
+    "What an API key may send, per network type. `max_value`, `max_fee_per_day`, `receivers` and `selectors` are those of evm: if all four are absent, the key may send nothing on evm networks."
 })
 export type TransactionLimits = typeof TransactionLimits.Type
 
@@ -98,6 +105,8 @@ export interface NetworkLimits {
   readonly max_value?: bigint
   readonly max_fee_per_day?: bigint
   readonly receivers?: ReadonlyArray<string>
+  /** On evm only. */
+  readonly selectors?: ReadonlyArray<string>
 }
 
 /** The transaction is beyond what the API key may send. */
@@ -127,15 +136,15 @@ export class TransactionLimitExceeded extends Schema.TaggedError<TransactionLimi
 /** Undefined: the limits have none of this network type. */
 const ofNetworkType = (limits: TransactionLimits, type: NetworkType): NetworkLimits | undefined => {
   if (type !== "evm") return limits[type]
-  const { max_value, max_fee_per_day, receivers } = limits
-  return max_value === undefined && max_fee_per_day === undefined && receivers === undefined ? undefined : limits
+  const { max_value, max_fee_per_day, receivers, selectors } = limits
+  return [max_value, max_fee_per_day, receivers, selectors].every((limit) => limit === undefined) ? undefined : limits
 }
 
 /** The member of an API key that has the limits of a network type. */
 const memberOf = (type: NetworkType): string => (type === "evm" ? "transaction_limits" : `transaction_limits.${type}`)
 
 const absence: Readonly<Record<NetworkType, string>> = {
-  evm: "has none of max_value, max_fee_per_day and receivers",
+  evm: "has none of max_value, max_fee_per_day, receivers and selectors",
   solana: "is absent",
   stellar: "is absent"
 }
@@ -172,23 +181,48 @@ export const includes = (type: NetworkType, addresses: ReadonlyArray<string>, ad
   return addresses.some((one) => canonical(type, one) === wanted)
 }
 
+/** What a call sends to whom. Absent receiver: a creation. */
+export interface Call {
+  readonly to?: string | undefined
+  /** Absent: none. */
+  readonly data?: string | undefined
+}
+
+/** Characters of `0x` and the four bytes that select a function. */
+const selectorLength = 10
+
+/**
+ * Whether the call stands in a list of selectors. Entries have four bytes or none, so none names data of one to three bytes, which selects
+ * no function but runs the fallback of the contract, or a creation, whose data is code.
+ */
+export const isCallListed = (selectors: ReadonlyArray<string>, { to, data = "0x" }: Call): boolean => {
+  if (to === undefined) return false
+  const wanted = `${to}:${data.slice(0, selectorLength)}`.toLowerCase()
+  return selectors.some((one) => one.toLowerCase() === wanted)
+}
+
 /** What a request sends, and the field of the request that names each receiver. */
 export interface Sent {
   readonly value: bigint
   readonly receivers: ReadonlyArray<{ readonly field: string; readonly address: string }>
+  /** Absent: the network type has no selectors. */
+  readonly call?: Call
 }
 
 /** What a request exceeds. Fees per day are summed by the ledger. */
 export const exceeded = (
   type: NetworkType,
   sent: Sent,
-  { max_value, receivers }: NetworkLimits
+  { max_value, receivers, selectors }: NetworkLimits
 ): Violation | undefined => {
   if (max_value !== undefined && sent.value > max_value) {
     return { field: "value", message: `must be at most ${max_value}, the max_value of the API key` }
   }
   const unlisted = sent.receivers.find(({ address }) => receivers !== undefined && !includes(type, receivers, address))
-  return unlisted && { field: unlisted.field, message: "is not among the receivers of the API key" }
+  if (unlisted !== undefined) return { field: unlisted.field, message: "is not among the receivers of the API key" }
+  return selectors !== undefined && (sent.call === undefined || !isCallListed(selectors, sent.call))
+    ? { field: "data", message: "calls nothing that is among the selectors of the API key" }
+    : undefined
 }
 
 const isAtMost = (limit: bigint | undefined, parent: bigint | undefined): boolean =>
@@ -196,10 +230,13 @@ const isAtMost = (limit: bigint | undefined, parent: bigint | undefined): boolea
 
 const isWithin = (type: NetworkType, limits: NetworkLimits, parent: NetworkLimits): boolean => {
   const { receivers } = parent
+  const selectors = parent.selectors?.map((one) => one.toLowerCase())
   return (
     isAtMost(limits.max_value, parent.max_value) &&
     isAtMost(limits.max_fee_per_day, parent.max_fee_per_day) &&
-    (receivers === undefined || (limits.receivers?.every((receiver) => includes(type, receivers, receiver)) ?? false))
+    (receivers === undefined ||
+      (limits.receivers?.every((receiver) => includes(type, receivers, receiver)) ?? false)) &&
+    (selectors === undefined || (limits.selectors?.every((one) => selectors.includes(one.toLowerCase())) ?? false))
   )
 }
 

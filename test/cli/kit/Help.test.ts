@@ -21,6 +21,7 @@ const renamed: Readonly<Record<string, string>> = {
   scope: "scopes",
   relayer: "relayer_ids",
   receiver: "transaction_limits.receivers",
+  selector: "transaction_limits.selectors",
   "solana-max-value": "transaction_limits.solana.max_value",
   "solana-max-fee-per-day": "transaction_limits.solana.max_fee_per_day",
   "solana-receiver": "transaction_limits.solana.receivers",

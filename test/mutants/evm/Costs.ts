@@ -113,6 +113,26 @@ export const costs: ReadonlyArray<Mutant> = [
       test: `${tests}/DecidePendingCosts.test.ts`
     }
   ]),
+  ...inFile(`${source}/EvmRules.ts`, [
+    {
+      name: "listed-calls-before-the-signature",
+      rule: "A request whose call the policy does not list any more is not signed.",
+      source: "docs/policies.md: selectors",
+      before: "isReceiverAllowed(request, terms) && isCallAllowed(request, terms)",
+      after: "isReceiverAllowed(request, terms) && (isCallAllowed(request, terms) || terms.isEip1559)",
+      test: `${tests}/SendEvmTransaction.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Admission.ts`, [
+    {
+      name: "own-account-calls-nothing",
+      rule: "A list of selectors allows no data for the relayer's own address.",
+      source: "docs/policies.md: selectors",
+      before: `return data === "0x"\n`,
+      after: `return data === "0x" || isCallListed(selectors, request)\n`,
+      test: `${tests}/SendEvmTransaction.test.ts`
+    }
+  ]),
   ...inFile(`${source}/Costs.ts`, [
     {
       name: "estimate-above-its-limit-is-refused",

@@ -154,8 +154,8 @@ export const sending: ReadonlyArray<Mutant> = [
       name: "own-call-passes-no-key-limit",
       rule: "Limits of an API key allow no data for the own address.",
       source: `${failures} D4`,
-      before: "isOwnCall(request, address) && (max_value !== undefined || receivers !== undefined)",
-      after: "isOwnCall(request, address) && receivers !== undefined",
+      before: `["receivers", "selectors", "max_value"] as const`,
+      after: `["receivers", "selectors"] as const`,
       test: `${tests}/SendEvmTransaction.test.ts`
     }
   ]),

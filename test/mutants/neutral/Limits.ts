@@ -6,6 +6,7 @@ const source = "src/networks/core"
 const tests = "test/networks/core"
 const failures = "test/transactions-failures.md"
 const claims = "docs/security/tests.md"
+const selectors = "docs/policies.md: selectors"
 
 export const limits: ReadonlyArray<Mutant> = [
   ...inFile(`${source}/TransactionLimits.ts`, [
@@ -23,6 +24,38 @@ export const limits: ReadonlyArray<Mutant> = [
       source: `${claims}: a send is limited by the policy, and by the limits of its key`,
       before: "receivers !== undefined && !includes(type, receivers, address)",
       after: 'receivers !== undefined && address === ""',
+      test: `${tests}/TransactionLimits.test.ts`
+    },
+    {
+      name: "calls-are-listed",
+      rule: "An API key with selectors makes no other call.",
+      source: selectors,
+      before: "return selectors !== undefined && (sent.call === undefined || !isCallListed(selectors, sent.call))",
+      after: "return selectors !== undefined && sent.call !== undefined && selectors.length === 0",
+      test: `${tests}/TransactionLimits.test.ts`
+    },
+    {
+      name: "entry-without-selector-allows-no-data",
+      rule: "An entry without a selector allows a transfer without data, and nothing else.",
+      source: selectors,
+      before: "data.slice(0, selectorLength)",
+      after: "data.slice(0, 2)",
+      test: `${tests}/TransactionLimits.test.ts`
+    },
+    {
+      name: "selectors-belong-to-their-contract",
+      rule: "A selector is listed for one contract.",
+      source: selectors,
+      before: "selectors.some((one) => one.toLowerCase() === wanted)",
+      after: 'selectors.some((one) => one.toLowerCase().split(":")[1] === wanted.split(":")[1])',
+      test: `${tests}/TransactionLimits.test.ts`
+    },
+    {
+      name: "derived-key-calls-no-more",
+      rule: "A key that a key with selectors creates calls nothing else.",
+      source: selectors,
+      before: "limits.selectors?.every((one) => selectors.includes(one.toLowerCase())) ?? false",
+      after: "limits.selectors?.every((one) => selectors.includes(one.toLowerCase())) ?? true",
       test: `${tests}/TransactionLimits.test.ts`
     },
     {
@@ -63,16 +96,24 @@ export const limits: ReadonlyArray<Mutant> = [
       name: "whitelist-of-the-policy",
       rule: "A relayer with a whitelist sends to no other receiver.",
       source: `${claims}: a send is limited by the policy, and by the limits of its key`,
-      before: "ReadonlyArray<TermsRule> = [receiver, priceCap]",
-      after: "ReadonlyArray<TermsRule> = [priceCap]",
+      before: "ReadonlyArray<TermsRule> = [receiver, called, priceCap]",
+      after: "ReadonlyArray<TermsRule> = [called, priceCap]",
+      test: "test/networks/evm/rules/SendEvmTransaction.test.ts"
+    },
+    {
+      name: "selectors-of-the-policy",
+      rule: "A relayer with a list of selectors makes no other call.",
+      source: selectors,
+      before: "ReadonlyArray<TermsRule> = [receiver, called, priceCap]",
+      after: "ReadonlyArray<TermsRule> = [receiver, priceCap]",
       test: "test/networks/evm/rules/SendEvmTransaction.test.ts"
     },
     {
       name: "given-price-within-the-cap",
       rule: "A given price is at most the cap of the relayer.",
       source: `${failures} 13`,
-      before: "ReadonlyArray<TermsRule> = [receiver, priceCap]",
-      after: "ReadonlyArray<TermsRule> = [receiver]",
+      before: "ReadonlyArray<TermsRule> = [receiver, called, priceCap]",
+      after: "ReadonlyArray<TermsRule> = [receiver, called]",
       test: "test/networks/evm/rules/SendEvmTransaction.test.ts"
     },
     {

@@ -55,7 +55,8 @@ const fields = [
   "evm",
   "EvmReceiver",
   "EvmSignature",
-  "CheckedEvmAddress"
+  "CheckedEvmAddress",
+  "CheckedEvmCall"
 ]
 
 /** The group of the contract that reads and repairs sequences of every network type, its service, and its schemas. */

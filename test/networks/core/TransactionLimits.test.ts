@@ -9,7 +9,7 @@ import {
   TransactionLimits,
   widened
 } from "../../../src/networks/core/TransactionLimits.ts"
-import type { Sent } from "../../../src/networks/core/TransactionLimits.ts"
+import type { Call, Sent } from "../../../src/networks/core/TransactionLimits.ts"
 
 const limits = Schema.decodeSync(TransactionLimits)
 
@@ -72,6 +72,42 @@ describe("a request", () => {
     assert.isUndefined(exceeded("evm", sends("contract_creation"), limits({ receivers: ["contract_creation"] })))
   })
 
+  it("of evm exceeds a list of selectors, unless it is a call in it", () => {
+    const [to, other] = evm
+    const given = limits({ selectors: [`${to}:0xA9059CBB`, `${other}:0x`] })
+    const isAllowed = (call: Call) =>
+      exceeded("evm", { ...sends(call.to ?? "contract_creation"), call }, given) === undefined
+    const transfer = `0xa9059cbb${"00".repeat(64)}`
+    const allowed: ReadonlyArray<Call> = [
+      { to, data: transfer },
+      { to: to.toLowerCase(), data: "0xa9059cbb" },
+      { to: other },
+      { to: other, data: "0x" }
+    ]
+    assert.deepStrictEqual(allowed.map(isAllowed), [true, true, true, true])
+    const refused: ReadonlyArray<Call> = [
+      { to },
+      { to, data: `0x095ea7b3${"00".repeat(64)}` },
+      { to: other, data: transfer },
+      { to, data: "0xa9" },
+      { to, data: "0xa9059c" },
+      { to: other, data: "0x00" },
+      { data: transfer },
+      { to: solana[0], data: transfer }
+    ]
+    assert.deepStrictEqual(
+      refused.map(isAllowed),
+      refused.map(() => false)
+    )
+    assert.strictEqual(exceeded("evm", { ...sends(to), call: { to } }, given)?.field, "data")
+    assert.isFalse(isAllowed({ to, data: "0x" }), "an entry of a function is none of a plain transfer")
+    assert.strictEqual(exceeded("evm", sends(to), given)?.field, "data", "a request whose call is not known")
+    const none = limits({ selectors: [] })
+    assert.strictEqual(exceeded("evm", { ...sends(to), call: { to } }, none)?.field, "data")
+    const both = limits({ receivers: [to], selectors: [`${other}:0x`] })
+    assert.strictEqual(exceeded("evm", { ...sends(other), call: { to: other } }, both)?.field, "to")
+  })
+
   it("to one address of evm is to the same address in any case", () => {
     const [to] = evm
     for (const written of [to.toLowerCase(), `0x${to.slice(2).toUpperCase()}`])
@@ -105,6 +141,17 @@ describe("amounts of solana and stellar", () => {
     assert.isTrue(isRefused({ stellar: { receivers: [solana[0]] } }))
     assert.isTrue(isRefused({ stellar: { receivers: ["contract_creation"] } }))
     assert.isTrue(isRefused({ receivers: [stellar[0]] }))
+    const [to] = evm
+    for (const wrong of [
+      to,
+      `${to}:`,
+      `${to}:0xa9059c`,
+      `${to}:0xa9059cbb00`,
+      `${to}:a9059cbb`,
+      "contract_creation:0x"
+    ]) {
+      assert.isTrue(isRefused({ selectors: [wrong] }), wrong)
+    }
   })
 })
 
@@ -118,6 +165,14 @@ describe("limits of a derived key", () => {
     assert.deepStrictEqual(fieldsOf(limits({ max_value: 5, receivers: [evm[0]] }), parent), ["transaction_limits"])
     assert.deepStrictEqual(fieldsOf(limits({ max_value: 4 }), parent), ["transaction_limits"])
     assert.deepStrictEqual(fieldsOf(limits({ max_value: 4, receivers: [evm[0].toLowerCase()] }), parent), [])
+    const calls = limits({ selectors: [`${evm[0]}:0xa9059cbb`, `${evm[0]}:0x`] })
+    assert.deepStrictEqual(fieldsOf(limits({ selectors: [`${evm[0].toLowerCase()}:0xA9059CBB`] }), calls), [])
+    for (const given of [
+      { max_value: 1 },
+      { selectors: [`${evm[1]}:0xa9059cbb`] },
+      { selectors: [`${evm[0]}:0x095ea7b3`] }
+    ])
+      assert.deepStrictEqual(fieldsOf(limits(given), calls), ["transaction_limits"])
     const receivers = [solana[0]]
     assert.deepStrictEqual(fieldsOf(limits({ solana: { max_fee_per_day: 4, receivers } }), parent), [])
     for (const given of [{}, { max_fee_per_day: 5, receivers }, { max_fee_per_day: 4, receivers: [solana[1]] }])

@@ -97,6 +97,63 @@ layerEach(TestApi.layer())("an API key with receivers", (it) => {
   )
 })
 
+layerEach(TestApi.layer())("an API key with selectors", (it) => {
+  const transfer = `0xa9059cbb${"00".repeat(64)}`
+  const approve = `0x095ea7b3${"00".repeat(64)}`
+  const limits = { transaction_limits: { selectors: [`${receiver}:0xa9059cbb`] } }
+  const gas = { gas_price: 1, gas_limit: 100_000 }
+
+  it.effect("sends and replaces only calls in its list, one by one and in batches", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { call } = yield* TestApi.TestApi
+      const key = yield* makeKey(["transactions:*"], limits)
+      const { id } = dataOf(yield* send({ to: receiver, data: transfer, ...gas }, { key }))
+      const refusal = "data: calls nothing that is among the selectors of the API key"
+      for (const body of [{ data: approve }, {}, { data: "0xa9059c" }]) {
+        const refused = yield* send({ to: receiver, ...body, ...gas }, { key })
+        assert.deepStrictEqual([refused.status, refused.json.error], [403, refusal])
+        const replaced = yield* replace(id, key, { to: receiver, ...body, ...gas })
+        assert.deepStrictEqual([replaced.status, replaced.json.error], [403, refusal])
+      }
+      const batch = [{ data: transfer }, { data: approve }].map((body) => ({ to: receiver, ...body, ...gas }))
+      const refused = yield* call(`${transactions}/batch`, { key, body: { transactions: batch } })
+      assert.deepStrictEqual([refused.status, refused.json.error], [403, `transactions.1.${refusal}`])
+      const { json } = yield* call(transactions)
+      assert.lengthOf(json.data as ReadonlyArray<unknown>, 1)
+    })
+  )
+
+  it.effect("creates no key that may call more, and is shown with its list", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestApi.TestApi
+      const key = yield* makeKey(["transactions:*", "api-keys:*"], limits)
+      const create = (transaction_limits: object) =>
+        call("/api/v1/api-keys", { key, body: { name: "child", scopes: ["transactions:write"], transaction_limits } })
+      const wider = yield* create({ selectors: [`${receiver}:0x095ea7b3`] })
+      assert.strictEqual(wider.status, 400, wider.text)
+      const same = yield* create(limits.transaction_limits)
+      assert.strictEqual(same.status, 201, same.text)
+      assert.deepInclude(same.json.data, limits)
+    })
+  )
+})
+
+layerEach(TestApi.layer())("a policy with whitelist_selectors", (it) => {
+  it.effect("refuses what it does not list, whatever key sends it", () =>
+    Effect.gen(function* () {
+      yield* prepare({ whitelist_selectors: [`${receiver}:0xa9059cbb`] })
+      const data = `0xa9059cbb${"00".repeat(64)}`
+      assert.strictEqual((yield* send({ to: receiver, data, gas_price: 1, gas_limit: 100_000 })).status, 200)
+      const refused = yield* send({ to: receiver, ...fees })
+      assert.deepStrictEqual(
+        [refused.status, refused.json.error],
+        [400, "data: calls nothing that is in whitelist_selectors of the relayer's policy"]
+      )
+    })
+  )
+})
+
 layerEach(TestApi.layer())("an API key with transaction_limits", (it) => {
   const limits = { transaction_limits: { max_fee_per_day: "1000000" } }
 

@@ -104,10 +104,12 @@ export const policyViolations = (body: SendEvmTransaction, target: EvmTarget) =>
 
 /** What the limits of the API key do not allow. Fees per day are summed by the ledger. */
 const limitViolation = (
-  { value, to = contractCreation }: SendEvmTransaction,
+  { value, to, data }: SendEvmTransaction,
   limits: NetworkLimits | undefined
-): Violation | undefined =>
-  limits === undefined ? undefined : exceeded("evm", { value, receivers: [{ field: "to", address: to }] }, limits)
+): Violation | undefined => {
+  const receivers = [{ field: "to", address: to ?? contractCreation }]
+  return limits === undefined ? undefined : exceeded("evm", { value, receivers, call: { to, data } }, limits)
+}
 
 // The figures of a simulation, from what a provider and the ledger say. Pure.
 

@@ -7,7 +7,8 @@ import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import { invalidParams } from "../../core/NodeCall.ts"
 import type { RpcError } from "../../core/NodeCall.ts"
-import { includes } from "../../core/TransactionLimits.ts"
+import { present } from "../../core/Presentation.ts"
+import { includes, isCallListed } from "../../core/TransactionLimits.ts"
 import type { NetworkLimits } from "../../core/TransactionLimits.ts"
 import { timing } from "../../core/TransactionRequests.ts"
 import { defaultValidity } from "../../core/TransactionValues.ts"
@@ -80,6 +81,14 @@ export const isReceiverAllowed = (request: Request, { address, receivers }: EvmT
   receivers === undefined ||
   (!isOwnCall(request, address) && includes("evm", receivers, request.to ?? contractCreation))
 
+/** A list of selectors allows the calls in it, and a plain transfer to the relayer's own address. */
+export const isCallAllowed = (request: Request, { address, selectors }: EvmTerms): boolean => {
+  if (selectors === undefined) return true
+  const { to, data = "0x" } = request
+  if (to !== undefined && includes("evm", [address], to)) return data === "0x"
+  return isCallListed(selectors, request)
+}
+
 const ownCall = (why: string): Violation => ({
   field: "data",
   message: `cannot be sent to the relayer's own address ${why}: code of the account could call anybody with it`
@@ -89,11 +98,11 @@ const ownCall = (why: string): Violation => ({
 export const limitedOwnCall = (
   request: Pick<Request, "to" | "data">,
   address: string,
-  { max_value, receivers }: NetworkLimits = {}
-): Violation | undefined =>
-  isOwnCall(request, address) && (max_value !== undefined || receivers !== undefined)
-    ? ownCall(`by an API key with ${receivers === undefined ? "max_value" : "receivers"}`)
-    : undefined
+  limits: NetworkLimits = {}
+): Violation | undefined => {
+  const limit = (["receivers", "selectors", "max_value"] as const).find((name) => limits[name] !== undefined)
+  return limit !== undefined && isOwnCall(request, address) ? ownCall(`by an API key with ${limit}`) : undefined
+}
 
 /** What is wrong with data for the own address of an account with code. */
 export const ownCodeCall: Violation = {
@@ -119,6 +128,13 @@ const receiver: TermsRule = (request, { terms }) => {
   return isOwnCall(request, terms.address)
     ? ownCall("of a relayer whose policy has whitelist_receivers")
     : { field: "to", message: "is not in whitelist_receivers of the relayer's policy" }
+}
+
+const called: TermsRule = (request, { terms }) => {
+  if (isCallAllowed(request, terms)) return undefined
+  return isOwnCall(request, terms.address)
+    ? ownCall("of a relayer whose policy has whitelist_selectors")
+    : { field: "data", message: "calls nothing that is in whitelist_selectors of the relayer's policy" }
 }
 
 const gasLimit: TermsRule = ({ gas_limit }, { terms }) => {
@@ -156,7 +172,7 @@ const times = timing(defaultValidity)
 export const { deadlineOf } = times
 
 /** What the relayer's policy forbids, however valid the request is. */
-const policyRules: ReadonlyArray<TermsRule> = [receiver, priceCap]
+const policyRules: ReadonlyArray<TermsRule> = [receiver, called, priceCap]
 
 const rules: ReadonlyArray<Rule> = [
   checksum,
@@ -186,7 +202,7 @@ export const violationsOf = (request: SendEvmTransaction, admission: Admission):
 
 export const evmTermsOf = ({ relayer: { address, policies = {} }, network }: EvmTarget): EvmTerms => {
   const numbers = networkNumbers(network)
-  const { gas_price_cap, whitelist_receivers } = policies
+  const { gas_price_cap, whitelist_receivers, whitelist_selectors } = policies
   return {
     address,
     ...(gas_price_cap === undefined ? {} : { cap: gas_price_cap }),
@@ -196,6 +212,7 @@ export const evmTermsOf = ({ relayer: { address, policies = {} }, network }: Evm
     isPrivate: policies.private_transactions === true,
     wantsRevertReason: policies.include_revert_data === true,
     ...(whitelist_receivers === undefined ? {} : { receivers: [...whitelist_receivers, address] }),
+    ...present("selectors", whitelist_selectors),
     network: numbers
   }
 }

@@ -309,6 +309,8 @@ export interface EvmTerms {
   readonly wantsRevertReason: boolean
   /** Who may receive something, the relayer included. Absent: everybody. */
   readonly receivers?: ReadonlyArray<string>
+  /** The calls that may be made. Absent: all. */
+  readonly selectors?: ReadonlyArray<string>
   readonly network: NetworkNumbers
 }
 

@@ -10,7 +10,7 @@ import { afterSend, currentAttempts, isInFlight, isNoop, newestRequest } from ".
 import type { Attempt, Transaction } from "../../core/Transaction.ts"
 import { fasterOf, Speed } from "../../core/TransactionValues.ts"
 import type { Moment, Point, TransactionId } from "../../core/TransactionValues.ts"
-import { evmTermsOf, isReceiverAllowed } from "./Admission.ts"
+import { evmTermsOf, isCallAllowed, isReceiverAllowed } from "./Admission.ts"
 import { costOf, givenFees, maxFeesOf, paidOf, speedOf } from "./Costs.ts"
 import { decide } from "./Decision.ts"
 import { nonceOf } from "./Evm.ts"
@@ -345,8 +345,9 @@ export const evmRules: Rules<Evm> = {
   exclusiveOf: () => undefined,
   termsOf: (target, transaction) => {
     const terms = evmTermsOf(target)
-    const isAllowed = transaction.origin !== "request" || isReceiverAllowed(newestRequest(transaction), terms)
-    return { ...terms, isAllowed }
+    const request = newestRequest(transaction)
+    const isRequestAllowed = isReceiverAllowed(request, terms) && isCallAllowed(request, terms)
+    return { ...terms, isAllowed: transaction.origin !== "request" || isRequestAllowed }
   },
   survey,
   placeOf: ({ accounts: [{ address, nextSequence }] }) => ({ account: address, sequence: nextSequence }),

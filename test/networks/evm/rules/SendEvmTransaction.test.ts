@@ -10,8 +10,10 @@ import {
 } from "../../../../src/networks/evm/rules/Admission.ts"
 import type { EvmTerms } from "../../../../src/networks/evm/rules/Evm.ts"
 import { EvmTransaction, SendEvmTransaction } from "../../../../src/networks/evm/rules/EvmSchemas.ts"
+import { evmRules } from "../../../../src/networks/evm/rules/EvmRules.ts"
 import { show as responseOf } from "../../../../src/networks/evm/rules/EvmWords.ts"
 import { errorIn, strict } from "../../../../testkit/DecodedBody.ts"
+import { networkOf, relayerOf } from "../../../server/lanes/fake/World.ts"
 import { noop } from "./DecisionTable.ts"
 import { attempt, gwei, hour, mined, network, now, pending, request, submitted, terms } from "./Fixtures.ts"
 
@@ -98,6 +100,29 @@ describe("an admission", () => {
     assert.deepStrictEqual(check(["contract_creation"]), [])
   })
 
+  it("allows the listed selectors, and plain transfers to the relayer itself, which a pending request is compared with again", () => {
+    const listed = { address: relayerAddress, selectors: [`${to}:0xa9059cbb`, `${relayerAddress}:0xa9059cbb`] }
+    const data = `0xa9059cbb${"00".repeat(64)}`
+    assert.deepStrictEqual(fieldsOf({ data }, listed), [])
+    assert.deepStrictEqual(fieldsOf({ to: relayerAddress }, listed), [])
+    const refused: ReadonlyArray<Partial<SendEvmTransaction>> = [
+      {},
+      { data: "0xa9059c" },
+      { data: `0x095ea7b3${"00".repeat(64)}` },
+      { to: relayerAddress, data },
+      { to: `0x${"22".repeat(20)}`, data }
+    ]
+    for (const send of refused) assert.deepStrictEqual(fieldsOf(send, listed), ["data"], JSON.stringify(send))
+    const small = violationsOf({ value: 0n, data }, { ...admission, terms: terms(listed) })
+    assert.deepStrictEqual([small[0]?.field, small.length], ["data", 1], "a creation")
+    const relayer = relayerOf({ whitelist_selectors: [`${to}:0xa9059cbb`] })
+    const target = { relayer, network: networkOf() }
+    const isAllowed = (send: { readonly to: string; readonly data?: string }, origin: "request" | "gap" = "request") =>
+      evmRules.termsOf(target, pending({ origin, versions: [request(send)] }), relayerAddress).isAllowed
+    assert.deepStrictEqual([isAllowed({ to, data }), isAllowed({ to })], [true, false])
+    assert.isTrue(isAllowed({ to }, "gap"), "a no-op of the service")
+  })
+
   it("allows no data for the relayer itself where a list or a value limit applies: code of the account could call anybody", () => {
     const own = { to: relayerAddress, data: "0x01" } as const
     const listed = { address: relayerAddress, receivers: [relayerAddress] }
@@ -107,8 +132,15 @@ describe("an admission", () => {
     assert.deepStrictEqual(fieldsOf(own, { address: relayerAddress }), [])
     const byKey = (limits: Parameters<typeof limitedOwnCall>[2]) => limitedOwnCall(own, relayerAddress, limits)?.field
     assert.deepStrictEqual(
-      [byKey(undefined), byKey({}), byKey({ max_fee_per_day: 1n }), byKey({ max_value: 0n }), byKey({ receivers: [] })],
-      [undefined, undefined, undefined, "data", "data"]
+      [
+        byKey(undefined),
+        byKey({}),
+        byKey({ max_fee_per_day: 1n }),
+        byKey({ max_value: 0n }),
+        byKey({ receivers: [] }),
+        byKey({ selectors: [] })
+      ],
+      [undefined, undefined, undefined, "data", "data", "data"]
     )
     assert.isUndefined(limitedOwnCall({ to, data: "0x01" }, relayerAddress, { max_value: 0n }))
     assert.isUndefined(limitedOwnCall({ to: relayerAddress }, relayerAddress, { max_value: 0n }))
