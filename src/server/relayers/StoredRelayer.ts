@@ -22,12 +22,25 @@ export interface HeldRow extends StoredRow {
   readonly custom_rpc_urls_sealed: Uint8Array | null
 }
 
+/**
+ * What was decoded of stored texts. It is no member of the classes: another implementation of `Relayers`, such as that of the test kit, returns
+ * objects of the same shape.
+ */
+const decoded = new WeakMap<object, Relayer>()
+const decodedItems = new WeakMap<object, ReadonlyArray<Relayer>>()
+
+/** The value of the text, which is decoded once. */
+const onceOf = <A>(known: WeakMap<object, A>, holder: object, decode: () => A): A => {
+  const found = known.get(holder) ?? decode()
+  known.set(holder, found)
+  return found
+}
+
 export class StoredRelayer implements Versioned<Relayer> {
   readonly id: RelayerId
   readonly json: string
   readonly mac: string | null
   readonly version: string
-  #value: Relayer | undefined
 
   constructor({ id, json, mac, version }: StoredRow) {
     this.id = id
@@ -42,7 +55,7 @@ export class StoredRelayer implements Versioned<Relayer> {
   }
 
   get value(): Relayer {
-    return (this.#value ??= decodeOne(this.json))
+    return onceOf(decoded, this, () => decodeOne(this.json))
   }
 }
 
@@ -69,7 +82,6 @@ export class StoredPage implements Page<Relayer> {
   readonly request: PageRequest
   readonly next?: string
   readonly unreadable: ReadonlyArray<Unreadable>
-  #items: ReadonlyArray<Relayer> | undefined
 
   constructor(page: Pick<StoredPage, "json" | "total" | "request" | "next" | "unreadable">) {
     this.json = page.json
@@ -80,7 +92,7 @@ export class StoredPage implements Page<Relayer> {
   }
 
   get items(): ReadonlyArray<Relayer> {
-    return (this.#items ??= decodeMany(`[${this.json}]`))
+    return onceOf(decodedItems, this, () => decodeMany(`[${this.json}]`))
   }
 }
 
