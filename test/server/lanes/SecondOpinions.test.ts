@@ -1,7 +1,7 @@
 // One provider never decides alone how a transaction ends, and another chain never gets its bytes.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { grow, reorg } from "../../../testkit/chain/Blocks.ts"
+import { grow, reorg } from "../../../src/testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { memory } from "../ledger/Fixtures.ts"
 import { hex } from "./fake/Hex.ts"

@@ -1,7 +1,7 @@
 // The pool in memory answers as geth does, to the rows of its table that are about nonces, prices and funds.
 import { assert, describe, it } from "@effect/vitest"
 import { classify } from "../../../src/networks/evm/rules/Refusal.ts"
-import * as Pool from "../../../testkit/chain/Pool.ts"
+import * as Pool from "../../../src/testkit/chain/Pool.ts"
 import { funds, rules, usual } from "../../server/lanes/PoolTable.ts"
 import type { Sent } from "../../server/lanes/PoolTable.ts"
 

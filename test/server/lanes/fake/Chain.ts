@@ -1,9 +1,9 @@
 // A chain in memory: the blocks that last, the pool, and the transactions of one account, in the form in which nodes show them.
 import { keccak256, parseTransaction } from "viem"
-import * as Blocks from "../../../../testkit/chain/Blocks.ts"
-import type { Mined } from "../../../../testkit/chain/Blocks.ts"
-import { after, executable } from "../../../../testkit/chain/Pool.ts"
-import type { Pool, PoolBytes } from "../../../../testkit/chain/Pool.ts"
+import * as Blocks from "../../../../src/testkit/chain/Blocks.ts"
+import type { Mined } from "../../../../src/testkit/chain/Blocks.ts"
+import { after, executable } from "../../../../src/testkit/chain/Pool.ts"
+import type { Pool, PoolBytes } from "../../../../src/testkit/chain/Pool.ts"
 import { hex } from "./Hex.ts"
 import type { Hex } from "./Hex.ts"
 

@@ -1,7 +1,7 @@
 // Blocks: of miners, of a stranger with the same key, and of the fork of a lying provider.
-import { behind, countOf, grow, minedIn } from "../../../../../testkit/chain/Blocks.ts"
-import type { Mined } from "../../../../../testkit/chain/Blocks.ts"
-import { after, executable } from "../../../../../testkit/chain/Pool.ts"
+import { behind, countOf, grow, minedIn } from "../../../../../src/testkit/chain/Blocks.ts"
+import type { Mined } from "../../../../../src/testkit/chain/Blocks.ts"
+import { after, executable } from "../../../../../src/testkit/chain/Pool.ts"
 import { foreignEffect } from "./Reader.ts"
 import type { Bytes, Chain, World } from "./World.ts"
 

@@ -1,7 +1,7 @@
 // Sends committed bytes to the providers, and records what they answer.
 import { apply, withSent } from "../../../../../src/networks/core/Transition.ts"
 import { hear } from "../../../../../src/networks/evm/rules/EvmRules.ts"
-import { headOf } from "../../../../../testkit/chain/Blocks.ts"
+import { headOf } from "../../../../../src/testkit/chain/Blocks.ts"
 import { dieAt } from "./Faults.ts"
 import type { Faults } from "./Faults.ts"
 import { answerOf, offer } from "./Node.ts"

@@ -1,7 +1,7 @@
 // Nodes: an honest one, which may be late or lose things, and one that lies about everything but what is in a block.
 import type { NodeAnswer } from "../../../../../src/networks/evm/rules/Refusal.ts"
-import { countOf } from "../../../../../testkit/chain/Blocks.ts"
-import * as Pool from "../../../../../testkit/chain/Pool.ts"
+import { countOf } from "../../../../../src/testkit/chain/Blocks.ts"
+import * as Pool from "../../../../../src/testkit/chain/Pool.ts"
 import type { Bytes, World } from "./World.ts"
 
 const error = (message: string): NodeAnswer => ({ _tag: "RpcError", code: -32000, message })

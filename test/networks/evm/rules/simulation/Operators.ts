@@ -8,7 +8,7 @@ import type { Transaction } from "../../../../../src/networks/core/Transaction.t
 import { apply, isMarked, onNewGeneration, resolve } from "../../../../../src/networks/core/Transition.ts"
 import { nonceOf } from "../../../../../src/networks/evm/rules/Evm.ts"
 import type { Evm } from "../../../../../src/networks/evm/rules/Evm.ts"
-import { countOf, headOf, upTo } from "../../../../../testkit/chain/Blocks.ts"
+import { countOf, headOf, upTo } from "../../../../../src/testkit/chain/Blocks.ts"
 import { newLane, noMemory, required, store } from "./World.ts"
 import type { World } from "./World.ts"
 

@@ -3,7 +3,7 @@ import type { Attempt, Transaction } from "../../../../../src/networks/core/Tran
 import { questionsOf, sightOf, withAbsence, withSight } from "../../../../../src/networks/evm/rules/Evm.ts"
 import type { Evm, SecondOpinion, Seen, Sight, TakerEvidence } from "../../../../../src/networks/evm/rules/Evm.ts"
 import type { LaneView } from "../../../../../src/networks/evm/rules/LaneNonces.ts"
-import { behind, countOf, headOf, minedIn } from "../../../../../testkit/chain/Blocks.ts"
+import { behind, countOf, headOf, minedIn } from "../../../../../src/testkit/chain/Blocks.ts"
 import { estimateIn, marketIn } from "./Prices.ts"
 import { address, receiver, required } from "./World.ts"
 import type { Chain, World } from "./World.ts"

@@ -1,5 +1,5 @@
 // What can happen: users, the chain, a stranger with the same key, a lying provider, time, and a process that may die.
-import { grow, headOf, reorg } from "../../../../../testkit/chain/Blocks.ts"
+import { grow, headOf, reorg } from "../../../../../src/testkit/chain/Blocks.ts"
 import { afterBlock, foreign, fork, mine, mineFromPool } from "./Blocks.ts"
 import { assign, poll } from "./Driver.ts"
 import type { Watch } from "./Driver.ts"

@@ -4,9 +4,9 @@ import type { Moment } from "../../../../../src/networks/core/TransactionValues.
 import type { Absence, Evm, ForeignCall, Nonces, Request } from "../../../../../src/networks/evm/rules/Evm.ts"
 import type { NetworkNumbers } from "../../../../../src/networks/evm/rules/EvmNumbers.ts"
 import type { CountClaim, FloorStep } from "../../../../../src/networks/evm/rules/LaneNonces.ts"
-import { upTo } from "../../../../../testkit/chain/Blocks.ts"
-import type { Blocks } from "../../../../../testkit/chain/Blocks.ts"
-import type { Pool, PoolBytes } from "../../../../../testkit/chain/Pool.ts"
+import { upTo } from "../../../../../src/testkit/chain/Blocks.ts"
+import type { Blocks } from "../../../../../src/testkit/chain/Blocks.ts"
+import type { Pool, PoolBytes } from "../../../../../src/testkit/chain/Pool.ts"
 
 export const address = "0x00000000000000000000000000000000000000aa"
 export const receiver = "0x00000000000000000000000000000000000000bb"
