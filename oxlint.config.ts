@@ -82,6 +82,13 @@ const rings: ReadonlyArray<Override> = [
   restrict("src/api/**", bundled, noNetwork(...networkTypes)),
   restrict("src/api/*Api.ts", bundled),
   restrict("src/client/**", bundled),
+  // Tests of host programs load it: no server, and of the networks the rules alone. A file names types of the server, for the services that it
+  // stands in for; `test/testkit/host/Kit.test.ts` shows that none of its modules is loaded.
+  restrict("src/testkit/**", {
+    regex:
+      "^(node:|@effect|@s|viem|redis|effect/([a-gi-su-z]|http-|sql))|\\.\\./(sql|outbound|threads|process|cli|client|main|packages|index)[/.]|networks/\\w+/(chain|lane|requests|index)",
+    message: "testkit/ imports effect, effect/http, effect/testing, @noble, domain/ and rules of networks."
+  }),
   // This folder is for programs without Effect.
   restrict("src/client/node/**", {
     regex: "^(@|effect|viem|redis|node:([abd-z]|c[a-qs-z]))|/(server|sql|outbound|threads|process|cli|api|main)",

@@ -37,6 +37,13 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer Signers",
     "effect-relayer Transactions",
     "effect-relayer/client ApiClient",
+    "effect-relayer/testkit EventFeed",
+    "effect-relayer/testkit Networks",
+    "effect-relayer/testkit Relayers",
+    "effect-relayer/testkit Signers",
+    "effect-relayer/testkit TestChain",
+    "effect-relayer/testkit TestRelayer",
+    "effect-relayer/testkit Transactions",
     "effect-relayer/domain CurrentCaller"
   ],
   "a function that makes layers, effects or clients": [
@@ -59,6 +66,36 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer/promise orThrow",
     "effect-relayer/webhook verifyWebhook",
     "effect-relayer/webhook/node verifyWebhook"
+  ],
+  "an error that only tests see": [
+    "effect-relayer/testkit AnswerLost",
+    "effect-relayer/testkit NotReached",
+    "effect-relayer/testkit Scenario.ScenarioFailed"
+  ],
+  "a scenario of the test kit": [
+    "effect-relayer/testkit Scenario.answerLost",
+    "effect-relayer/testkit Scenario.deadlinePasses",
+    "effect-relayer/testkit Scenario.dropped",
+    "effect-relayer/testkit Scenario.eventsTwiceAndLate",
+    "effect-relayer/testkit Scenario.nonceTakenByForeign",
+    "effect-relayer/testkit Scenario.priceSpike",
+    "effect-relayer/testkit Scenario.providerDies",
+    "effect-relayer/testkit Scenario.providerLies",
+    "effect-relayer/testkit Scenario.reorgOfDepth",
+    "effect-relayer/testkit Scenario.reverts"
+  ],
+  "arbitrary values of a schema": [
+    "effect-relayer/testkit Arbitraries.createNetwork",
+    "effect-relayer/testkit Arbitraries.createRelayer",
+    "effect-relayer/testkit Arbitraries.createSigner",
+    "effect-relayer/testkit Arbitraries.event",
+    "effect-relayer/testkit Arbitraries.evmTransaction",
+    "effect-relayer/testkit Arbitraries.network",
+    "effect-relayer/testkit Arbitraries.relayer",
+    "effect-relayer/testkit Arbitraries.replaceEvmTransaction",
+    "effect-relayer/testkit Arbitraries.sendEvmTransaction",
+    "effect-relayer/testkit Arbitraries.signer",
+    "effect-relayer/testkit Arbitraries.updateRelayer"
   ],
   "an error for programs without Effect": ["effect-relayer/webhook/node WebhookInvalid"],
   "a function that tells network types apart": ["effect-relayer/promise isOfNetwork"],
