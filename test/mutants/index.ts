@@ -25,6 +25,7 @@ import { providers } from "./security/Providers.ts"
 import { webhooks } from "./security/Webhooks.ts"
 import { secrets } from "./security/Secrets.ts"
 import { callers } from "./security/Callers.ts"
+import { kit } from "./testkit/Kit.ts"
 
 export const areas: Readonly<Record<string, ReadonlyArray<Mutant>>> = {
   neutral: [...opinions, ...core, ...limits],
@@ -32,5 +33,6 @@ export const areas: Readonly<Record<string, ReadonlyArray<Mutant>>> = {
   solana: [...proofs, ...signaturesOfSolana, ...guardOfSolana, ...restores],
   stellar: [...evidence, ...signaturesOfStellar, ...guardOfStellar, ...payments],
   ledger: [...fences, ...commits, ...acceptance, ...changes, ...memory],
-  security: [...providers, ...webhooks, ...secrets, ...callers]
+  security: [...providers, ...webhooks, ...secrets, ...callers],
+  testkit: kit
 }
