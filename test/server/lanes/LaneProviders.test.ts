@@ -50,6 +50,7 @@ const row = (urlsKey: string): LaneRow => ({
     urls: [],
     urlsKey,
     hasOwnUrls: false,
+    blockTime: 1000,
     isPaused: false,
     disabled: undefined
   }
