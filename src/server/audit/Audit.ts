@@ -2,7 +2,6 @@
 // are linked to a chain afterwards, in the order of their commits, within about a second (ADR 0004).
 import { Array, Context, DateTime, Duration, Effect, Layer, Metric, Option, Schema, Semaphore } from "effect"
 import { Hex } from "effect/encoding"
-import { SqlClient } from "effect/sql"
 import * as Caller from "../../domain/access/Caller.ts"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
 import { AuditCheckpointNotFound, AuditHead, resourceOf } from "../../domain/audit/Audit.ts"
@@ -64,24 +63,20 @@ export const startLinking = Effect.gen(function* () {
   const repo = yield* AuditRepo.make
   const jobs = yield* Jobs
   const recorded = yield* commitSignalOf("audit")
-
-  /** Whether this instance has recorded nothing since the last link began. */
-  let isLinked = true
-  const noteRecord = Effect.sync(() => void (isLinked = false))
+  /** Whether the job has linked what was recorded, and waits for more. */
+  let isQuiet = false
+  const setQuiet = (is: boolean) => Effect.sync(() => void (isQuiet = is))
+  const nextRecord = setQuiet(true).pipe(Effect.andThen(recorded.wait(leftBehind)), Effect.andThen(setQuiet(false)))
 
   // Linking takes a lock of the database. Requests wait for each other here, so that they hold no connection meanwhile.
   const permit = yield* Semaphore.make(1)
-  const linkBatch = permit.withPermits(1)(
-    Effect.suspend(() => {
-      isLinked = true
-      return Effect.onError(repo.link(recordsPerLink, chain), () => noteRecord)
-    })
-  )
+  const linkBatch = permit.withPermits(1)(repo.link(recordsPerLink, chain))
   const isDone = (mayHaveMore: boolean) => !mayHaveMore
+  const linkAll = Effect.repeat(linkBatch, { until: isDone })
 
   // The job has ended when this runs.
   yield* Effect.addFinalizer(() =>
-    Effect.suspend(() => (isLinked ? Effect.void : Effect.repeat(linkBatch, { until: isDone }))).pipe(
+    Effect.suspend(() => (isQuiet ? Effect.void : linkAll)).pipe(
       Effect.interruptible,
       Effect.timeoutOption(linkWhenStopped),
       Effect.ignoreCause
@@ -90,15 +85,15 @@ export const startLinking = Effect.gen(function* () {
   yield* jobs.run({
     job: "audit",
     task: "link",
-    work: Effect.repeat(linkBatch, { until: isDone }),
-    wait: () => Effect.andThen(recorded.wait(leftBehind), nextMoment(linkEvery))
+    work: linkAll,
+    wait: () => Effect.andThen(nextRecord, nextMoment(linkEvery))
   })
   yield* measureGauge(
     auditUnlinkedRecords.id,
     Effect.flatMap(repo.countUnlinked, (count) => Metric.update(auditUnlinkedRecords, count))
   )
 
-  return { link: Effect.repeat(linkBatch, { until: isDone, times: batchesPerRequest - 1 }), noteRecord }
+  return { link: Effect.repeat(linkBatch, { until: isDone, times: batchesPerRequest - 1 }) }
 })
 
 // The place where the process stores the last head of the audit log that it has verified, outside of the database.
@@ -248,10 +243,9 @@ export class Audit extends Context.Service<
     Audit,
     Effect.gen(function* () {
       const repo = yield* AuditRepo.make
-      const sql = yield* SqlClient.SqlClient
       const cursors = yield* Cursors
       const recorded = yield* commitSignalOf("audit")
-      const { link, noteRecord } = yield* startLinking
+      const { link } = yield* startLinking
       const base = yield* makeChainBase
       const watch = yield* startHeadWatch(base.get)
 
@@ -268,7 +262,6 @@ export class Audit extends Context.Service<
             after: after ?? null
           }))
         )
-        yield* sql.afterCommit(noteRecord)
         yield* recorded.afterCommit
       })
 

@@ -27,7 +27,7 @@ const fairShare = 256
  * Why a lane steps before its next poll. Only a step for what was accepted waits for the pulse: a command races with the next block, and
  * another instance waits for the lane of a process that drains, another lane for that of a process that makes room.
  */
-export type WakeReason = "accepted" | "command" | "draining" | "room"
+type WakeReason = "accepted" | "command" | "draining" | "room"
 
 export interface LaneLife {
   /** Ends when the lane is not held any more. */

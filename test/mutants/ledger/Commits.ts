@@ -57,7 +57,7 @@ export const commits: ReadonlyArray<Mutant> = [
       name: "records-are-linked-at-the-end",
       rule: "An instance that stops links what it has recorded.",
       source: "docs/adr/0004-audit-chain.md",
-      before: "isLinked ? Effect.void : Effect.repeat(linkBatch, { until: isDone })",
+      before: "isQuiet ? Effect.void : linkAll",
       after: "Effect.void",
       test: "test/server/audit/AuditLinking.test.ts",
       only: "links what it has recorded when it stops"
