@@ -116,6 +116,14 @@ export const isUnavailable = (defect: unknown): boolean =>
   (reasons.has(defect.reason._tag) ||
     states.test(String((defect.reason.cause as { readonly code?: unknown } | null)?.code)))
 
+/** SQLSTATEs of data that does not fit (22), violated constraints (23) and deadlocks. */
+const refusals = /^(22...|23...|40P01)$/
+
+/** Whether the server refused a query for what it says, so that nothing of it was written. */
+export const isRefused = (defect: unknown): boolean =>
+  SqlError.isSqlError(defect) &&
+  refusals.test(String((defect.reason.cause as { readonly code?: unknown } | null)?.code))
+
 // The connection of a transaction that can pause: a pause commits and releases the connection of the pool, and afterwards
 // begins again on another one. `sql.withTransaction` would hold one connection from BEGIN to COMMIT.
 

@@ -2,6 +2,7 @@
 // are linked to a chain afterwards, in the order of their commits, within about a second (ADR 0004).
 import { Array, Context, DateTime, Duration, Effect, Layer, Metric, Option, Schema, Semaphore } from "effect"
 import { Hex } from "effect/encoding"
+import type { Statement } from "effect/sql"
 import * as Caller from "../../domain/access/Caller.ts"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
 import { AuditCheckpointNotFound, AuditHead, resourceOf } from "../../domain/audit/Audit.ts"
@@ -221,6 +222,11 @@ export class Audit extends Context.Service<
     record<S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>): Effect.Effect<void>
     /** The same for a batch, with one statement. Records are linked in the order of `changes`. */
     recordMany(changes: ReadonlyArray<EncodedChange>): Effect.Effect<void>
+    /**
+     * A part of an SQL statement that writes changes: it appends the records that `records` names, with the columns of a record and `n`, their
+     * order. After the commit, the caller raises the signal of the job `audit`.
+     */
+    recording(records: Statement.Fragment): Statement.Fragment
     /** When and by which caller each of these resources was last changed. Resources without a record are left out. */
     lastChanges(resources: ReadonlyArray<ResourceName>): Effect.Effect<ReadonlyArray<LastChange>>
     /** The resources that a request has changed, at most `limit`. */
@@ -332,7 +338,17 @@ export class Audit extends Context.Service<
 
       const latest = Effect.andThen(link, repo.head)
 
-      return Audit.of({ record, recordMany, lastChanges, changedBy, list, verify, export: exported, latest })
+      return Audit.of({
+        record,
+        recordMany,
+        recording: repo.appendFrom,
+        lastChanges,
+        changedBy,
+        list,
+        verify,
+        export: exported,
+        latest
+      })
     })
   ).pipe(Layer.provide([ServiceSecrets.layer, Cursors.layer]))
 }

@@ -1,6 +1,7 @@
 // The table `audit`.
 import { DateTime, Effect, Option, Schema } from "effect"
 import { Hex } from "effect/encoding"
+import type { Statement } from "effect/sql"
 import { AuditRecord } from "../../domain/audit/Audit.ts"
 import type { AuditFilter } from "../../domain/audit/Audit.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
@@ -94,12 +95,15 @@ export const make = Effect.gen(function* () {
   const shown = sql`${position}, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
     client_address, before::text AS before, after::text AS after, coalesce(encode(hash, 'hex'), '') AS hash`
 
+  /** Appends the records that a query names, in the order of its column `n`. */
+  const appendFrom = (records: Statement.Fragment) => sql`
+    INSERT INTO audit (key_id, action, resource, resource_id, request_id, client_address, before, after)
+    SELECT key_id, action, resource, resource_id, request_id, client_address, before::json, after::json
+    FROM ${records} ORDER BY n`
+
   /** Appends the records in their order. */
   const append = (records: ReadonlyArray<NewRecord>) =>
-    sql`
-      INSERT INTO audit (key_id, action, resource, resource_id, request_id, client_address, before, after)
-      SELECT key_id, action, resource, resource_id, request_id, client_address, before::json, after::json
-      FROM ${unnestRows(sql, records)} ORDER BY n`.pipe(Effect.asVoid, query("AuditRepo.append"))
+    appendFrom(unnestRows(sql, records)).pipe(Effect.asVoid, query("AuditRepo.append"))
 
   /** The last record of a change of each resource, also if it is not linked yet. Checks and signatures are no changes. */
   const lastChanges = (resources: ReadonlyArray<ResourceName>) =>
@@ -233,7 +237,7 @@ export const make = Effect.gen(function* () {
     }).pipe(query("AuditRepo.select"))
   }
 
-  return { append, lastChanges, changedBy, link, countUnlinked, rows, last, head, hashAt, select }
+  return { append, appendFrom, lastChanges, changedBy, link, countUnlinked, rows, last, head, hashAt, select }
 })
 
 export type AuditRepo = Effect.Success<typeof make>

@@ -124,17 +124,19 @@ export const make = Effect.gen(function* () {
   const place = sql`(
     SELECT greatest(pg_current_xact_id(), (pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)::text::xid8))`
 
+  /** Appends the events that a query names, in the order of its column `n`. */
+  const appendFrom = (events: Statement.Fragment) => sql`
+    INSERT INTO events (xid, type, resource_id, request_id, relayer_id, data)
+    SELECT ${place}, type, resource_id, request_id, relayer_id, data::json FROM ${events} ORDER BY n
+    RETURNING id, resource_id`
+
   /**
    * Appends the events in their order. Returns their ids in the same order: they are generated in the order of the rows, but
    * RETURNING does not promise an order. `reading`: an expression whose text is read in the same statement.
    */
   const append = (events: ReadonlyArray<NewRow>, reading: Statement.Fragment = sql`NULL`) =>
     sql`
-      WITH appended AS (
-        INSERT INTO events (xid, type, resource_id, request_id, relayer_id, data)
-        SELECT ${place}, type, resource_id, request_id, relayer_id, data::json FROM ${unnestRows(sql, events)} ORDER BY n
-        RETURNING id
-      )
+      WITH appended AS (${appendFrom(unnestRows(sql, events))})
       SELECT id, NULL AS read FROM appended UNION ALL SELECT NULL, ${reading}`.pipe(
       Effect.flatMap(readAppended),
       Effect.map((rows) => ({
@@ -255,7 +257,7 @@ export const make = Effect.gen(function* () {
     )
     UPDATE events SET xid = '3' WHERE EXISTS (SELECT FROM foreign_ids)`.pipe(Effect.asVoid, query("Events.adopt"))
 
-  return { append, find, last, births, page, past, tail, adopt }
+  return { append, appendFrom, find, last, births, page, past, tail, adopt }
 })
 
 // Deletes old events from the table `events`, the oldest first, and remembers the position of the last deleted one.
@@ -366,7 +368,13 @@ const makeEvents = Effect.gen(function* () {
     return Number(id)
   })
 
-  return { emit, emitMany, emitReading }
+  /**
+   * A part of an SQL statement that writes changes of rows which no other transaction sees yet (ADR 0025): it appends the events that the query `given` names,
+   * with the columns of an event and `n`, their order, and returns `id` and `resource_id`. After the commit, the caller raises the signal of the job `events`.
+   */
+  const publishing = repo.appendFrom
+
+  return { emit, emitMany, emitReading, publishing }
 })
 
 export class Events extends Context.Service<Events, Effect.Success<typeof makeEvents>>()(

@@ -1,19 +1,19 @@
 // Accepts transactions, and signatures that callers get. Those that arrive while two batches are written form the next batches (ADR 0010,
 // 0017).
-import { Array, Clock, Context, Data, Effect, Option, Tracer } from "effect"
+import { Array, Clock, Context, Data, Effect, Exit, Option, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import { present } from "../../networks/core/Presentation.ts"
 import { TransactionConflict } from "../../networks/core/Rules.ts"
-import { beginning } from "../../networks/core/Transaction.ts"
 import { RelayerPaused } from "../../networks/core/TransactionLimits.ts"
 import type { Moment, TransactionId } from "../../networks/core/TransactionValues.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { isTraced } from "../../sql/batch/Batcher.ts"
 import { Audit } from "../audit/Audit.ts"
+import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { isUnavailable, retryDeadlock } from "../../sql/Transaction.ts"
+import { isRefused, isUnavailable, retryDeadlock } from "../../sql/Transaction.ts"
 import { currentOrigin } from "../responses/CurrentRequest.ts"
 import type { Origin } from "../responses/CurrentRequest.ts"
 import { makeFeeLimits, makeIdentities, makeOpenCounts, sameBytes } from "./AcceptanceChecks.ts"
@@ -35,53 +35,22 @@ import type { Named } from "./RelayerTransactionsRepo.ts"
 import { makeGivenSignatures } from "./SignaturesRepo.ts"
 import * as Writing from "./TransactionWrites.ts"
 import * as TransactionsRepo from "./TransactionsRepo.ts"
-import { makeNewTransactions } from "./TransactionsRepo.ts"
+import { canConflict, makeNewTransactions } from "./TransactionsRepo.ts"
 import type { Acceptance, Inserted } from "./TransactionsRepo.ts"
+import { makeWhole, makeWholeInsertion, statementsOf } from "./WholeAcceptances.ts"
+import type { WholeAcceptance } from "./WholeAcceptances.ts"
 
 // Inserts accepted transactions with their lanes, audit records and events, in the running SQL transaction.
-
-export const newlyStored = (
-  { account, transaction, origin, trace, now }: Acceptance,
-  row: Inserted
-): StoredTransaction => {
-  const { id, request, validUntil, notBefore, requiredSequence, priority, externalId, fee } = transaction
-  return {
-    id,
-    version: 1,
-    laneId: row.lane_id,
-    relayerId: account.relayerId,
-    chain: account.chain,
-    from: account.address,
-    apiKeyId: origin.keyId,
-    ...(origin.requestId === null ? {} : { requestId: origin.requestId }),
-    ...(externalId === undefined ? {} : { externalId }),
-    ...(trace === undefined ? {} : { trace }),
-    ...(fee === undefined ? {} : { fee }),
-    transaction: {
-      ...beginning(
-        {
-          number: row.number,
-          relayerNumber: account.relayerNumber,
-          origin: "request",
-          generation: row.generation,
-          versions: [request],
-          facts: transaction.facts,
-          priority,
-          validUntil
-        },
-        now
-      ),
-      ...(notBefore === undefined ? {} : { notBefore }),
-      ...(requiredSequence === undefined ? {} : { requiredSequence })
-    }
-  }
-}
 
 const keyOf = ({ chain, address }: Account): string => `${chain} ${address}`
 
 const makeInserting = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* makeNewTransactions
+  const insertTogether = yield* makeWholeInsertion
+  const records = yield* commitSignalOf("audit")
+  const events = yield* commitSignalOf("events")
+  const deliveries = yield* commitSignalOf("deliveries")
   const lanes = yield* LanesRepo.make
   const audit = yield* Audit
   const { changeOf } = yield* Writing.auditing
@@ -108,21 +77,30 @@ const makeInserting = Effect.gen(function* () {
     yield* publish(
       accepted.map(({ stored, origin }) => ({ type: "transaction.created", stored, requestId: origin.requestId }))
     )
-    yield* holder.accepted(
-      accepted.map(({ stored: { laneId, transaction } }) => ({ laneId, number: transaction.number }))
-    )
+    yield* hear(accepted.map(({ stored }) => stored))
   })
 
+  /** Reaches the lanes of this process after the commit. */
+  const hear = (accepted: ReadonlyArray<StoredTransaction>) =>
+    holder.accepted(accepted.map(({ laneId, transaction }) => ({ laneId, number: transaction.number })))
+
   /** In the order of the acceptances; none for those that were not inserted. */
-  const insert = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>, waits: boolean) {
-    yield* ensureLanes(acceptances)
-    const rows = new Map((yield* repo.insert(acceptances, waits)).map((row) => [row.id, row]))
+  const storedOf = (acceptances: ReadonlyArray<Acceptance>, inserted: ReadonlyArray<Inserted>) => {
+    const rows = new Map(inserted.map((row) => [row.id, row]))
     const found = acceptances.map((acceptance) =>
-      Option.map(Option.fromUndefinedOr(rows.get(acceptance.transaction.id)), (row) => newlyStored(acceptance, row))
+      Option.map(Option.fromUndefinedOr(rows.get(acceptance.transaction.id)), (row) =>
+        Writing.newlyStored(acceptance, row)
+      )
     )
     // Another program may have deleted the lane: the next insertion ensures that it exists.
     for (const [index, { account }] of acceptances.entries())
       if (found[index]?._tag === "None") known.delete(keyOf(account))
+    return found
+  }
+
+  const insert = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>, waits: boolean) {
+    yield* ensureLanes(acceptances)
+    const found = storedOf(acceptances, yield* repo.insert(acceptances, waits))
     yield* record(
       Array.getSomes(
         Array.zipWith(found, acceptances, (one, { origin }) => Option.map(one, (stored) => ({ stored, origin })))
@@ -131,7 +109,21 @@ const makeInserting = Effect.gen(function* () {
     return found
   })
 
-  return insert
+  /** The same in one statement, which needs no transaction of its own. */
+  const insertWhole = Effect.fnUntraced(function* (wholes: ReadonlyArray<WholeAcceptance>) {
+    const acceptances = wholes.map(({ acceptance }) => acceptance)
+    yield* ensureLanes(acceptances)
+    const found = storedOf(acceptances, yield* insertTogether(wholes))
+    const accepted = Array.getSomes(found)
+    if (accepted.length === 0) return found
+    yield* records.afterCommit
+    yield* events.afterCommit
+    if (wholes.some(({ delivery }) => delivery !== undefined)) yield* deliveries.afterCommit
+    yield* hear(accepted)
+    return found
+  })
+
+  return { insert, insertWhole }
 })
 
 // Transactions whose bytes a caller got signed before: they take the signature over, because the bytes are outside already.
@@ -156,6 +148,12 @@ const makeTakingOver = Effect.gen(function* () {
     })
   })
 })
+
+/** `whole`: absent if another transaction can conflict with it. */
+interface Requested {
+  readonly acceptance: Acceptance
+  readonly whole?: WholeAcceptance
+}
 
 /** Batches written at the same time. A relayer is in one group, so that its transactions get numbers in order of arrival. */
 const groups = 2
@@ -245,13 +243,34 @@ const makeAdmitting = Effect.gen(function* () {
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* makeNewTransactions
-  const insert = yield* makeInserting
+  const wholeOf = yield* makeWhole
+  const { insert, insertWhole } = yield* makeInserting
   const admitting = yield* makeAdmitting
   const identities = yield* makeIdentities
   const lanes = yield* LanesRepo.make
   const counts = yield* makeOpenCounts
   const takeOver = yield* makeTakingOver
   const transaction = yield* Transaction.make
+
+  /** Inserts those for which there is room. Returns those that were stored, by their ids. */
+  const insertCounted = Effect.fnUntraced(function* <R extends Pick<Requested, "acceptance">>(
+    requested: ReadonlyArray<R>,
+    inserting: (admitted: ReadonlyArray<R>) => Effect.Effect<ReadonlyArray<Option.Option<StoredTransaction>>>
+  ) {
+    const hasRoom = yield* counts.addAll(
+      requested.map(({ acceptance: { account } }) => ({ relayerNumber: account.relayerNumber, count: 1 }))
+    )
+    const admitted = requested.filter((_, index) => hasRoom[index])
+    const found = admitted.length === 0 ? [] : yield* inserting(admitted)
+    const stored = new Map(Array.getSomes(found).map((one) => [one.id, one]))
+    // What is accepted alone counts itself, and what was accepted before counts once.
+    counts.remove(
+      admitted.flatMap(({ acceptance: { account, transaction } }) =>
+        stored.has(transaction.id) ? [] : account.relayerNumber
+      )
+    )
+    return stored
+  })
 
   /** Bytes that are stored already are left out: another transaction may have them, or a caller may have got them signed before. */
   const insertBatch = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>) {
@@ -263,28 +282,65 @@ export const make = Effect.gen(function* () {
     const clear = acceptances.filter(
       ({ transaction: { identity } }) => identity === undefined || !doubtful.has(identity)
     )
-    const hasRoom = yield* counts.addAll(clear.map(({ account: { relayerNumber } }) => ({ relayerNumber, count: 1 })))
-    const admitted = clear.filter((_, index) => hasRoom[index])
-    const found = admitted.length === 0 ? [] : yield* insert(admitted, false)
-    const stored = new Map(Array.getSomes(found).map((one) => [one.id, one]))
-    // What is accepted alone counts itself, and what was accepted before counts once.
-    counts.remove(admitted.flatMap(({ account, transaction: { id } }) => (stored.has(id) ? [] : account.relayerNumber)))
-    return acceptances.map((acceptance) => Option.fromUndefinedOr(stored.get(acceptance.transaction.id)))
+    const stored = yield* insertCounted(
+      clear.map((acceptance) => ({ acceptance })),
+      (admitted) =>
+        insert(
+          admitted.map(({ acceptance }) => acceptance),
+          false
+        )
+    )
+    return acceptances.map(({ transaction: { id } }) => Option.fromUndefinedOr(stored.get(id)))
   }, transaction)
 
-  /** A batch that fails as a whole, for example by a deadlock, is accepted one by one, so that each reports its own error. */
-  const batched = yield* Batcher.make<Acceptance, Option.Option<StoredTransaction>>(sql, {
-    group: ({ account }) => String(account.relayerNumber % groups),
-    patience,
-    all: (acceptances) =>
-      Effect.catchDefect(insertBatch(acceptances), (defect) =>
-        isUnavailable(defect)
-          ? Effect.die(defect)
-          : Effect.as(
-              Effect.logWarning("transactions are accepted one by one because their batch failed"),
-              acceptances.map(Option.none<StoredTransaction>)
-            )
+  const oneByOne = (acceptances: ReadonlyArray<unknown>) =>
+    Effect.as(
+      Effect.logWarning("transactions are accepted one by one because their batch failed"),
+      acceptances.map(Option.none<StoredTransaction>)
+    )
+
+  /** A failure does not end the transaction of a caller. */
+  const within = <A>(self: Effect.Effect<A>) =>
+    Effect.flatMap(Effect.serviceOption(sql.transactionService), (running) =>
+      Option.isSome(running) ? transaction(self) : self
+    )
+
+  /** What the server refuses is accepted one by one. After any other failure, it may be stored. */
+  const insertStatement = Effect.fnUntraced(function* (wholes: ReadonlyArray<WholeAcceptance>) {
+    const stored = yield* insertCounted(wholes, (admitted) =>
+      Effect.catchDefect(within(insertWhole(admitted)), (defect) =>
+        isRefused(defect) ? oneByOne(admitted) : Effect.die(defect)
       )
+    )
+    return wholes.map(({ acceptance: { transaction } }) => Option.fromUndefinedOr(stored.get(transaction.id)))
+  })
+
+  /** An earlier statement is answered whatever becomes of a later one. */
+  const insertStatements = (wholes: ReadonlyArray<WholeAcceptance>) =>
+    Effect.map(
+      Effect.forEach(statementsOf(wholes), (some) =>
+        Effect.map(Effect.exit(insertStatement(some)), (exit) =>
+          some.map((_, index) => Exit.map(exit, (stored) => stored[index] ?? Option.none()))
+        )
+      ),
+      (answers) => answers.flat()
+    )
+
+  /**
+   * A batch that fails as a whole, for example by a deadlock, is accepted one by one, so that each reports its own error. Transactions of a relayer keep their
+   * order: one that has to be compared with others takes the rest of its batch along.
+   */
+  const batched = yield* Batcher.make<Requested, Exit.Exit<Option.Option<StoredTransaction>>>(sql, {
+    group: ({ acceptance: { account } }) => String(account.relayerNumber % groups),
+    patience,
+    all: (requested) => {
+      const wholes = requested.flatMap(({ whole }) => whole ?? [])
+      if (wholes.length === requested.length) return insertStatements(wholes)
+      return insertBatch(requested.map(({ acceptance }) => acceptance)).pipe(
+        Effect.catchDefect((defect) => (isUnavailable(defect) ? Effect.die(defect) : oneByOne(requested))),
+        Effect.map((stored) => stored.map(Exit.succeed))
+      )
+    }
   })
 
   const acceptOnce = Effect.fnUntraced(function* (
@@ -324,6 +380,9 @@ export const make = Effect.gen(function* () {
     })
   }, transaction)
 
+  /** Numbers of relayers whose last acceptance alone was refused by the server: they spoil no batch until one succeeds. */
+  const refusedAlone = new Set<number>()
+
   const acceptAlone = (
     account: Account,
     acceptances: Array.NonEmptyReadonlyArray<Acceptance>,
@@ -332,7 +391,12 @@ export const make = Effect.gen(function* () {
     acceptOnce(account, acceptances, limits).pipe(
       retryDeadlock,
       Effect.retry({ while: ({ _tag }) => _tag === "Raced" }),
-      Effect.catchTag("Raced", Effect.die)
+      Effect.catchTag("Raced", Effect.die),
+      Effect.tap(() => Effect.sync(() => refusedAlone.delete(account.relayerNumber))),
+      Effect.catchDefect((defect) => {
+        if (isRefused(defect)) refusedAlone.add(account.relayerNumber)
+        return Effect.die(defect)
+      })
     )
 
   const accept = Effect.fn("Ledger.accept")(function* (
@@ -351,8 +415,10 @@ export const make = Effect.gen(function* () {
       trace,
       now
     }))
-    if (acceptances.length === 1 && limits.length === 0) {
-      const stored = yield* batched(acceptances[0])
+    if (acceptances.length === 1 && limits.length === 0 && !refusedAlone.has(account.relayerNumber)) {
+      const [acceptance] = acceptances
+      const whole = canConflict(acceptance) ? undefined : yield* wholeOf(acceptance)
+      const stored = yield* Effect.flatten(batched({ acceptance, ...present("whole", whole) }))
       if (Option.isSome(stored)) return Array.of<Accepted>({ stored: stored.value, isNew: true })
     }
     return yield* acceptAlone(account, acceptances, limits)

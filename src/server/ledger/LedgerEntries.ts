@@ -118,6 +118,8 @@ export interface Account extends LaneKey {
   readonly relayerId: RelayerId
   /** `StoredRelayer.number`. */
   readonly relayerNumber: number
+  /** Which receives its events, when it was read. Absent: none does. */
+  readonly notificationId?: string
   /** Transactions in flight that a new lane begins with. */
   readonly window: number
 }

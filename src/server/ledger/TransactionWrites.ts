@@ -3,7 +3,7 @@
 import { Array, Effect } from "effect"
 import { feeOf } from "../../networks/core/Queue.ts"
 import type { Rules } from "../../networks/core/Rules.ts"
-import { newestRequest } from "../../networks/core/Transaction.ts"
+import { beginning, newestRequest } from "../../networks/core/Transaction.ts"
 import type { Attempt, Transaction } from "../../networks/core/Transaction.ts"
 import type { Moment } from "../../networks/core/TransactionValues.ts"
 import { eventsOf } from "../../networks/core/Transition.ts"
@@ -18,7 +18,7 @@ import { LedgerRules } from "./LedgerEntries.ts"
 import type { Account, LedgerNetwork, StoredTransaction } from "./LedgerEntries.ts"
 import type { Answered, SignedAttempt } from "./SignaturesRepo.ts"
 import * as TransactionsRepo from "./TransactionsRepo.ts"
-import type { Gate } from "./TransactionsRepo.ts"
+import type { Acceptance, Gate, Inserted } from "./TransactionsRepo.ts"
 
 export interface TransactionEvent {
   readonly type: TransactionEventType
@@ -29,7 +29,7 @@ export interface TransactionEvent {
 }
 
 /** JSON text of the transaction as the API shows it. */
-const textOf = ({ rules, shown }: LedgerNetwork, { transaction, ...identity }: StoredTransaction): string =>
+export const textOf = ({ rules, shown }: LedgerNetwork, { transaction, ...identity }: StoredTransaction): string =>
   shown.text(rules.show(transaction, identity))
 
 /**
@@ -128,6 +128,44 @@ export interface Change {
   /** As its row was read. */
   readonly before: StoredTransaction
   readonly after: Transaction
+}
+
+/** What the ledger has of a transaction that was accepted. */
+export const newlyStored = (
+  { account, transaction, origin, trace, now }: Acceptance,
+  row: Pick<Inserted, "number" | "lane_id" | "generation">
+): StoredTransaction => {
+  const { id, request, validUntil, notBefore, requiredSequence, priority, externalId, fee } = transaction
+  return {
+    id,
+    version: 1,
+    laneId: row.lane_id,
+    relayerId: account.relayerId,
+    chain: account.chain,
+    from: account.address,
+    apiKeyId: origin.keyId,
+    ...(origin.requestId === null ? {} : { requestId: origin.requestId }),
+    ...(externalId === undefined ? {} : { externalId }),
+    ...(trace === undefined ? {} : { trace }),
+    ...(fee === undefined ? {} : { fee }),
+    transaction: {
+      ...beginning(
+        {
+          number: row.number,
+          relayerNumber: account.relayerNumber,
+          origin: "request",
+          generation: row.generation,
+          versions: [request],
+          facts: transaction.facts,
+          priority,
+          validUntil
+        },
+        now
+      ),
+      ...(notBefore === undefined ? {} : { notBefore }),
+      ...(requiredSequence === undefined ? {} : { requiredSequence })
+    }
+  }
 }
 
 /** What the ledger has after a change. */

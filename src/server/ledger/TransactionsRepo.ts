@@ -393,7 +393,7 @@ export interface Acceptance {
 const Inserted = Schema.Struct({ id: TransactionId, number: Schema.Int, lane_id: LaneId, generation: Schema.Int })
 export type Inserted = typeof Inserted.Type
 
-const readInserted = Rows.all(Inserted)
+export const readInserted = Rows.all(Inserted)
 const readRelayer = Rows.first(Schema.Struct({ paused: Schema.Boolean }))
 
 const textOrNull = (value: number | bigint | undefined) => (value === undefined ? null : String(value))
@@ -425,48 +425,60 @@ const givenOf = (
 })
 
 /** Has what another transaction may have, too. The rest is inserted faster without a look for conflicts. */
-const canConflict = ({ transaction: { externalId, identity, exclusive } }: Acceptance): boolean =>
+export const canConflict = ({ transaction: { externalId, identity, exclusive } }: Acceptance): boolean =>
   externalId !== undefined || identity !== undefined || exclusive !== undefined
 
-export const makeNewTransactions = Effect.gen(function* () {
+/** The parts of statements that insert accepted transactions. */
+export const makeInsertion = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* LedgerRules
   const moment = (column: string) => momentOf(sql, column)
 
   /**
-   * Inserts them in their order. Left out are those of relayers that are paused or do not exist, those whose account belongs to the
-   * lane of another one, and those whose `external_id`, `identity` or `exclusive` another transaction has. `waits`: for relayers
-   * that are being changed; otherwise their transactions are left out. `FOR SHARE` reads a relayer anew that was changed after the statement
+   * The rows, and the relayers that may send: not those that are paused or do not exist. `waits`: for relayers
+   * that are being changed; otherwise they are left out. `FOR SHARE` reads a relayer anew that was changed after the statement
    * began, and keeps it as it is until the transaction ends. `FOR KEY SHARE` would do neither for a pause. Turns are taken of the given numbers,
    * before the table is read: as a condition on `relayers`, a plan that reads the whole table would take the turns of all relayers.
    */
+  const sendingOf = (rows: ReadonlyArray<UnnestRow>, waits: boolean) => sql`
+    given AS MATERIALIZED (SELECT * FROM ${unnestRows(sql, rows)}),
+    asked AS MATERIALIZED (SELECT DISTINCT relayer_number::bigint AS seq FROM given),
+    turns AS MATERIALIZED (SELECT seq FROM asked ${waits ? sql`` : sql`WHERE ${tryTurn(sql, sql`seq`)}`}),
+    sending AS (
+      SELECT r.seq, r.notification_id AS notified FROM relayers r
+      WHERE r.seq IN (SELECT seq FROM turns) AND NOT r.paused FOR SHARE ${waits ? sql`` : sql`SKIP LOCKED`}
+    )`
+
+  /** Inserts rows that fit, in their order. Those whose account belongs to the lane of another one are left out. */
+  const insertSending = (fits: Statement.Fragment) => sql`
+    INSERT INTO transactions (
+      id, relayer_id, relayer_number, lane_id, generation, request, facts, identity, exclusive, body_hash, state, code, code_since, figures, priority,
+      required_nonce, external_id, api_key_id, request_id, trace, valid_until, not_before, fee, created_at
+    )
+    SELECT given.id::uuid, relayer_id, relayer_number::bigint, l.id, l.generation, request::json, facts::json, identity, exclusive, body_hash, 'pending',
+      'queued', ${moment("now")}, '{}', priority::smallint, required_nonce::bigint, external_id, api_key_id, request_id,
+      trace, ${moment("valid_until")}, ${moment("not_before")}, fee::numeric, ${moment("now")}
+    FROM given JOIN sending ON sending.seq = given.relayer_number::bigint AND ${fits}
+    JOIN lanes l ON l.chain = given.chain AND l.address = given.address AND l.parent_id IS NULL
+    ORDER BY n`
+
+  const rowOf = (acceptance: Acceptance) => givenOf(networks.of(acceptance.account.chain), acceptance)
+  const inserted = sql`id, number::float8 AS number, lane_id::float8 AS lane_id, generation`
+
+  return { sendingOf, insertSending, rowOf, inserted }
+})
+
+export const makeNewTransactions = Effect.gen(function* () {
+  const sql = yield* client
+  const { sendingOf, insertSending, rowOf, inserted } = yield* makeInsertion
+
+  /** Left out are also those whose `external_id`, `identity` or `exclusive` another transaction has. */
   const insert = (acceptances: ReadonlyArray<Acceptance>, waits: boolean) =>
     sql`
-      WITH given AS (SELECT * FROM ${unnestRows(
-        sql,
-        acceptances.map((one) => givenOf(networks.of(one.account.chain), one))
-      )}),
-      asked AS MATERIALIZED (SELECT DISTINCT relayer_number::bigint AS seq FROM given),
-      turns AS MATERIALIZED (SELECT seq FROM asked ${waits ? sql`` : sql`WHERE ${tryTurn(sql, sql`seq`)}`}),
-      sending AS (
-        SELECT r.seq FROM relayers r
-        WHERE r.seq IN (SELECT seq FROM turns) AND NOT r.paused FOR SHARE ${waits ? sql`` : sql`SKIP LOCKED`}
-      )
-      INSERT INTO transactions (
-        id, relayer_id, relayer_number, lane_id, generation, request, facts, identity, exclusive, body_hash, state, code, code_since, figures, priority,
-        required_nonce, external_id, api_key_id, request_id, trace, valid_until, not_before, fee, created_at
-      )
-      SELECT given.id::uuid, relayer_id, relayer_number::bigint, l.id, l.generation, request::json, facts::json, identity, exclusive, body_hash, 'pending',
-        'queued', ${moment("now")}, '{}', priority::smallint, required_nonce::bigint, external_id, api_key_id, request_id,
-        trace, ${moment("valid_until")}, ${moment("not_before")}, fee::numeric, ${moment("now")}
-      FROM given JOIN sending ON sending.seq = given.relayer_number::bigint
-      JOIN lanes l ON l.chain = given.chain AND l.address = given.address AND l.parent_id IS NULL
-      ORDER BY n
+      WITH ${sendingOf(acceptances.map(rowOf), waits)}
+      ${insertSending(sql`true`)}
       ${acceptances.some(canConflict) ? sql`ON CONFLICT DO NOTHING` : sql``}
-      RETURNING id, number::float8 AS number, lane_id::float8 AS lane_id, generation`.pipe(
-      Effect.flatMap(readInserted),
-      query("NewTransactionsRepo.insert")
-    )
+      RETURNING ${inserted}`.pipe(Effect.flatMap(readInserted), query("NewTransactionsRepo.insert"))
 
   /** Whether the relayer is paused. It stays as it is until the transaction ends. None if it does not exist. */
   const holdRelayer = (relayerNumber: number) => {

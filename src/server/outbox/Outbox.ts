@@ -22,14 +22,17 @@ interface NewDelivery {
 const makeOutboxRepo = Effect.gen(function* () {
   const sql = yield* client
 
-  /** Inserts the deliveries in their order. A delivery for a deleted notification is omitted. */
+  /** Inserts the deliveries that the query `given` names, in the order of its column `n`. A delivery for a deleted notification is omitted. */
+  const insertFrom = (given: Statement.Fragment) => sql`
+    INSERT INTO deliveries (id, notification_seq, event_id, lane, event, body)
+    SELECT given.id, notifications.seq, event_id::bigint, lane, event, body
+    FROM ${given} JOIN notifications ON notifications.id = given.notification_id
+    ORDER BY n`
+
+  /** Inserts the deliveries in their order. */
   const insert = (deliveries: ReadonlyArray<NewDelivery>) => {
     const rows = deliveries.map((delivery) => ({ ...delivery, event_id: String(delivery.event_id) }))
-    return sql`
-      INSERT INTO deliveries (id, notification_seq, event_id, lane, event, body)
-      SELECT given.id, notifications.seq, event_id::bigint, lane, event, body
-      FROM ${unnestRows(sql, rows)} JOIN notifications ON notifications.id = given.notification_id
-      ORDER BY n`.pipe(Effect.asVoid, query("Outbox.insert"))
+    return insertFrom(unnestRows(sql, rows)).pipe(Effect.asVoid, query("Outbox.insert"))
   }
 
   /**
@@ -44,7 +47,7 @@ const makeOutboxRepo = Effect.gen(function* () {
       WHERE r.seq = ANY((SELECT ${relayers.map(String)}::bigint[])::bigint[]) ORDER BY n.id FOR KEY SHARE OF n
     ) held)`
 
-  return { insert, notificationsOf }
+  return { insert, insertFrom, notificationsOf }
 })
 
 /** An event of a relayer, for the relayer's notification. */
@@ -94,6 +97,12 @@ const makeOutbox = Effect.gen(function* () {
     yield* insert((yield* Effect.forEach(events, deliveriesOf)).flat())
   })
 
+  /** The id and the body of the delivery of an event about a transaction that is not written yet. */
+  const deliveryOf = Effect.fnUntraced(function* ({ type, data }: Pick<TransactionEvent, "type" | "data">) {
+    const id = yield* random.uuidV7()
+    return { id, body: Webhook.transactionBody({ id, type, at: yield* DateTime.now, transaction: data }) }
+  })
+
   /**
    * Part of the running transaction, which has to hold the rows of the transactions: deliveries about one of them are sent
    * in the order in which they were put, and do not wait for those about others. `notifications`: what `notificationsOf` reads.
@@ -104,20 +113,24 @@ const makeOutbox = Effect.gen(function* () {
   ) {
     if (read === undefined) return
     const notifications = decodeNotifications(read)
-    const at = yield* DateTime.now
     const deliveries = yield* Effect.forEach(events, ({ eventId, type, id: lane, relayerNumber, data }) =>
       Effect.gen(function* () {
         const notification_id = notifications[relayerNumber]
         if (notification_id === undefined) return []
-        const id = yield* random.uuidV7()
-        const body = Webhook.transactionBody({ id, type, at, transaction: data })
-        return [{ id, notification_id, event_id: eventId, lane, event: type, body } satisfies NewDelivery]
+        const delivery = yield* deliveryOf({ type, data })
+        return [{ ...delivery, notification_id, event_id: eventId, lane, event: type } satisfies NewDelivery]
       })
     )
     yield* insert(deliveries.flat())
   })
 
-  return { putMany, notificationsOf: repo.notificationsOf, putTransactions }
+  /**
+   * A part of an SQL statement that writes changes: it inserts the deliveries that the query `given` names, with the columns of a delivery and `n`, their
+   * order. After the commit, the caller raises the signal of the job `deliveries`.
+   */
+  const putting = repo.insertFrom
+
+  return { putMany, notificationsOf: repo.notificationsOf, putTransactions, deliveryOf, putting }
 })
 
 export class Outbox extends Context.Service<Outbox, Effect.Success<typeof makeOutbox>>()(

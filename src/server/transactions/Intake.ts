@@ -268,7 +268,12 @@ export const makeSenders = Effect.gen(function* () {
       const target = rules.targetOf({ relayer, network })
       // A network exists as long as its relayers do: this relayer was deleted meanwhile.
       if (target === undefined) return yield* new RelayerNotFound({})
-      const account = { relayerId: relayer.id, relayerNumber: number, ...rules.laneOf(target) }
+      const account = {
+        relayerId: relayer.id,
+        relayerNumber: number,
+        ...present("notificationId", relayer.notification_id),
+        ...rules.laneOf(target)
+      }
       const sender: Sender = { relayer, network, target, account }
       return { ...found, sender }
     },

@@ -7,7 +7,9 @@ const tests = "test/server/ledger"
 const failures = "test/transactions-failures.md"
 const claims = "docs/security/tests.md"
 const adr = "docs/adr/0025-locks-and-the-order-of-events.md"
+const whole = "docs/adr/0041-acceptance-in-one-statement.md"
 const windows = `${tests}/Windows.test.ts`
+const wholes = `${tests}/WholeAcceptance.test.ts`
 const repeats = "test/server/transactions/Repeats.test.ts"
 
 export const acceptance: ReadonlyArray<Mutant> = [
@@ -174,6 +176,91 @@ export const acceptance: ReadonlyArray<Mutant> = [
       before: "body_hash: bodyHash,",
       after: "body_hash: `${bodyHash}0`,",
       test: `${tests}/LedgerAcceptance.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/WholeAcceptances.ts`, [
+    {
+      name: "whole-acceptance-waits-for-no-change",
+      rule: "One statement for several acceptances waits for no lock: what would wait goes alone.",
+      source: `${whole}: Decision`,
+      before: "WITH ${sendingOf(rows, false)}",
+      after: "WITH ${sendingOf(rows, true)}",
+      test: windows,
+      only: "an acceptance"
+    },
+    {
+      name: "delivery-is-for-the-present-notification",
+      rule: "An acceptance whose relayer has another notification by now goes alone, with the delivery for that one.",
+      source: `${whole}: Decision`,
+      before: "sending.notified IS NOT DISTINCT FROM given.notification",
+      after: "true",
+      test: wholes,
+      only: "notification between"
+    },
+    {
+      name: "what-is-left-out-has-no-records",
+      rule: "Records, events and deliveries are written only of what is accepted.",
+      source: `${whole}: Decision`,
+      before: "SELECT given.* FROM given JOIN inserted ON inserted.id = given.id::uuid",
+      after: "SELECT given.* FROM given",
+      test: wholes,
+      only: "between the snapshot and the lock"
+    },
+    {
+      name: "statement-of-a-batch-is-bounded",
+      rule: "One statement stores at most 512 acceptances and 4 MiB.",
+      source: `${whole}: Decision`,
+      before: "if (last.length >= maxStatement.rows || size > maxStatement.size) {",
+      after: "if (size > maxStatement.size) {",
+      test: wholes,
+      only: "the statements of a batch"
+    }
+  ]),
+  ...inFile(`${source}/Accepting.ts`, [
+    {
+      name: "unknown-outcome-is-not-tried-alone",
+      rule: "An acceptance whose outcome is unknown is not tried again.",
+      source: `${whole}: Decision`,
+      before: "isRefused(defect) ? oneByOne(admitted) : Effect.die(defect)",
+      after: "isRefused(defect) ? oneByOne(admitted) : oneByOne(admitted)",
+      test: wholes,
+      only: "whose connection is cut"
+    },
+    {
+      name: "refused-part-goes-alone",
+      rule: "If the server refuses a statement, each of its acceptances goes alone.",
+      source: `${whole}: Decision`,
+      before: "isRefused(defect) ? oneByOne(admitted) : Effect.die(defect)",
+      after: "isRefused(defect) ? Effect.die(defect) : Effect.die(defect)",
+      test: wholes,
+      only: "that the server refuses"
+    },
+    {
+      name: "refused-part-keeps-the-transaction-of-its-caller",
+      rule: "A statement that the server refuses does not end the transaction of its caller.",
+      source: `${whole}: Decision`,
+      before: "Option.isSome(running) ? transaction(self) : self",
+      after: "Option.isSome(running) ? self : self",
+      test: wholes,
+      only: "does not end the transaction"
+    },
+    {
+      name: "named-transaction-is-compared",
+      rule: "A transaction that another one can conflict with is compared with the others.",
+      source: `${whole}: Decision`,
+      before: "const whole = canConflict(acceptance) ? undefined : yield* wholeOf(acceptance)",
+      after: "const whole = yield* wholeOf(acceptance)",
+      test: `${tests}/Identities.test.ts`
+    },
+    {
+      name: "lane-hears-after-the-commit",
+      rule: "An acceptance reaches the lanes of its process after its commit, and not at all if it is rolled back.",
+      source: `${whole}: Decision`,
+      before:
+        "    yield* records.afterCommit\n    yield* events.afterCommit\n    if (wholes.some(({ delivery }) => delivery !== undefined)) yield* deliveries.afterCommit",
+      after: "    yield* records.now\n    yield* events.now\n    yield* deliveries.now",
+      test: wholes,
+      only: "in the transaction of a caller"
     }
   ]),
   ...inFile(`${source}/AcceptanceChecks.ts`, [

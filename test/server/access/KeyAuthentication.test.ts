@@ -17,7 +17,11 @@ const database = Layer.effect(
   SqlClient.make({ acquirer: Effect.never, compiler: PgClient.makeCompiler(), driver: "none", spanAttributes: [] })
 ).pipe(Layer.provide(Reactivity.layer))
 
-const apiKeys = Layer.mergeAll(Layer.mock(ApiKeys, { find: () => Effect.succeedNone }), Layer.mock(Audit, {}), database)
+const apiKeys = Layer.mergeAll(
+  Layer.mock(ApiKeys, { find: () => Effect.succeedNone }),
+  Layer.mock(Audit, { recording: (records) => records }),
+  database
+)
 
 const authenticate = (administrator: string, token: string) =>
   Effect.flatMap(Authentication, (service) => service.authenticate(Redacted.make(token), undefined)).pipe(

@@ -4,12 +4,27 @@ import { assert } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import type { Context } from "effect"
 import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import type { Hold } from "../../../src/server/ledger/LedgerEntries.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, insert } from "../../../testkit/LedgerRows.ts"
-import { claimOne, eventsOf, ledger, passLeases, process, sentOf, signAll, signature } from "./Fixtures.ts"
+import { account, insert, newTransaction } from "../../../testkit/LedgerRows.ts"
+import {
+  claimOne,
+  cuttable,
+  eventsOf,
+  holding,
+  ledger,
+  passLeases,
+  process,
+  sentOf,
+  signAll,
+  signature,
+  untilWaiting,
+  waitAfterSnapshot
+} from "./Fixtures.ts"
 
 /** Runs work in a process that holds a lane, kills it, and gives what the next holder finds. */
 const afterDeath = Effect.fnUntraced(function* <E, R>(
@@ -118,6 +133,57 @@ layerEach(ledger)("a process that dies", (it) => {
       assert.deepStrictEqual(yield* lanes.renew([]), [])
       yield* passLeases
       assert.lengthOf(yield* (yield* LaneLedger).claim(["evm"], 1), 1)
+    })
+  )
+})
+
+/** A process that dies while the statement of its acceptance runs. `end` makes the statement end. Gives what the next holder finds. */
+const afterAcceptance = Effect.fnUntraced(function* <E>(
+  end: (release: Effect.Effect<void, SqlError.SqlError>) => Effect.Effect<unknown, E, SqlClient.SqlClient>
+) {
+  yield* insert(account(1), 1)
+  yield* waitAfterSnapshot
+  const release = yield* holding
+  const { process: dying, cut } = yield* cuttable
+  const accepted = newTransaction(0)
+  const accepting = Effect.flatMap(Ledger, ({ accept }) => accept(account(1), [accepted])).pipe(Effect.provide(dying))
+  const fiber = yield* Effect.forkScoped(Effect.exit(accepting))
+  yield* untilWaiting
+  yield* cut
+  assert.isTrue(Exit.isFailure(yield* Fiber.join(fiber)), "nobody was answered")
+  yield* end(release)
+  const { hold } = yield* claimOne
+  const { pending } = yield* (yield* LaneLedger).read(hold)
+  return { id: accepted.id, found: pending.map(({ id }) => id).includes(accepted.id) }
+})
+
+layerEach(ledger)("a process that dies while it accepts a transaction", (it) => {
+  it.effect("leaves a pending transaction with its event if the server ends the statement", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { id, found } = yield* afterAcceptance((release) =>
+        Effect.andThen(
+          release,
+          awaited(sql`SELECT FROM transactions`, (rows) => rows.length === 2)
+        )
+      )
+      assert.deepStrictEqual([found, yield* eventsOf(id)], [true, ["transaction.created"]])
+    })
+  )
+
+  it.effect("leaves nothing if the server dies with it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const waiting = sql`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`
+      const { id, found } = yield* afterAcceptance((release) =>
+        Effect.andThen(
+          awaited(waiting, (rows) => rows.length === 0),
+          release
+        )
+      )
+      assert.deepStrictEqual([found, yield* eventsOf(id)], [false, []])
     })
   )
 })

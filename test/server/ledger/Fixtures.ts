@@ -1,9 +1,12 @@
 // A ledger on a database with relayers, transactions of these relayers, and processes that hold lanes.
+import { PgClient } from "@effect/sql-pg"
 import { assert } from "@effect/vitest"
-import { Array, Effect, Layer, Option, Redacted } from "effect"
+import { Array, Deferred, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
+import * as net from "node:net"
+import { inject } from "vitest"
 import { evmOf, tables } from "../../../testkit/EvmRows.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { LedgerMemory } from "../../../src/server/ledger/memory/LedgerMemory.ts"
@@ -29,7 +32,10 @@ import { Audit } from "../../../src/server/audit/Audit.ts"
 import { Outbox } from "../../../src/server/outbox/Outbox.ts"
 import { Events } from "../../../src/server/events/Events.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import { addressOf } from "../../../src/sql/Connection.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
+import { clientConfig } from "../../../testkit/Postgres.ts"
 import { masterKey } from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
@@ -57,6 +63,10 @@ export const process = (
   Layer.build(services(options))
 
 export const ledger = Layer.provideMerge(services({}), database)
+
+/** A process with a pool of connections of its own. */
+const processOn = <E>(client: Layer.Layer<SqlClient.SqlClient, E>) =>
+  Layer.build(Layer.provideMerge(services({}), Layer.provideMerge(Layer.fresh(publishing), client)))
 
 const memoryServices = Layer.fresh(
   Layer.merge(Ledger.layerMemory, LaneLedger.layerMemory).pipe(Layer.provideMerge(Holder.layerMemory))
@@ -167,3 +177,58 @@ export const passLeases = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE lanes SET held_until = now() - interval '1 second' WHERE holder IS NOT NULL`
 )
+
+// A statement of an acceptance that a test stops, and a process whose connections it cuts.
+
+/** The statement of an acceptance waits here for the lock 40, after it has taken its snapshot and before it reads any row. */
+export const waitAfterSnapshot = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.andThen(
+    sql`
+      CREATE FUNCTION wait_after_snapshot() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_advisory_xact_lock_shared(40); RETURN NULL; END $$`,
+    sql`
+      CREATE TRIGGER wait_after_snapshot BEFORE INSERT ON transactions
+      FOR EACH STATEMENT EXECUTE FUNCTION wait_after_snapshot()`
+  )
+)
+
+export const untilWaiting = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  awaited(
+    sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    (rows) => rows.length > 0
+  )
+)
+
+/** Holds the lock 40 until the result runs. */
+export const holding = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const begun = yield* Deferred.make<void>()
+  const ended = yield* Deferred.make<void>()
+  const lock = yield* Effect.forkScoped(
+    sql.withTransaction(
+      sql`SELECT pg_advisory_xact_lock(40)`.pipe(
+        Effect.andThen(Deferred.succeed(begun, undefined)),
+        Effect.andThen(Deferred.await(ended))
+      )
+    )
+  )
+  yield* Deferred.await(begun)
+  return Effect.andThen(Deferred.succeed(ended, undefined), Fiber.join(lock))
+})
+
+/** A process whose connections the test can cut. */
+export const cuttable = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [found] = yield* sql<{ readonly name: string }>`SELECT current_database() AS name`
+  const config = clientConfig(inject("postgres"), found?.name ?? "")
+  const sockets = new Set<net.Socket>()
+  const client = PgClient.layer({
+    ...config,
+    stream: () => {
+      const socket = net.connect(addressOf(config))
+      sockets.add(socket)
+      return socket
+    }
+  })
+  return { process: yield* processOn(client), cut: Effect.sync(() => sockets.forEach((socket) => socket.destroy())) }
+})

@@ -13,7 +13,7 @@ import { apply, onNewGeneration, withCancellation } from "../../../networks/core
 import { conflictWith, feePeriod, openRetryAfter, repeatedIn, sameBytes } from "../AcceptanceChecks.ts"
 import type { Identified, Rival } from "../AcceptanceChecks.ts"
 import * as Accepting from "../Accepting.ts"
-import { isOfAnother, newlyStored } from "../Accepting.ts"
+import { isOfAnother } from "../Accepting.ts"
 import { Holder } from "../Holder.ts"
 import type {
   Accepted,
@@ -28,6 +28,7 @@ import type {
 } from "../LedgerEntries.ts"
 import { clearedBy, isShared, resolutionsOf } from "../Operators.ts"
 import type { Cleared, Clearing, Decision } from "../Operators.ts"
+import { newlyStored } from "../TransactionWrites.ts"
 import type { Change } from "../TransactionWrites.ts"
 import type { Acceptance } from "../TransactionsRepo.ts"
 import { feesSince, hasPlace, isOpen, kept, LedgerMemory } from "./LedgerMemory.ts"
@@ -137,9 +138,9 @@ export const make = Effect.gen(function* () {
       request: kept(request, transaction.request),
       facts: kept(facts, factsOf(account, transaction))
     }
-    const { id, identity, exclusive } = transaction
+    const { identity, exclusive } = transaction
     const number = rows.tables().transactions.size + index + 1
-    const stored = newlyStored({ ...given, transaction: known }, { id, number, lane_id, generation })
+    const stored = newlyStored({ ...given, transaction: known }, { number, lane_id, generation })
     return { stored, bodyHash, identity, exclusive, finalAt: undefined, bytes: new Map() }
   }
 
