@@ -313,6 +313,19 @@ export const amongAll = (sql: SqlClient.SqlClient, ids: Ids): Statement.Fragment
  */
 export const versionColumn = (sql: SqlClient.SqlClient) => sql`t.seq || '.' || t.version AS version`
 
+/**
+ * An expression that names the state of a row of the table with this alias, also if a program changes it that knows no versions: the transaction that has
+ * written it, of this start of the server, because a promoted replica can use a transaction id again. Locks and VACUUM leave it as it is. Null: there is no row.
+ */
+export const rowState = (sql: SqlClient.SqlClient, alias: "r" | "t" | "w") =>
+  sql`${sql.literal(alias)}.xmin::text || '@' || extract(epoch FROM pg_postmaster_start_time())`
+
+/** The row with this id, and its state when it was read. Absent: there was no row. */
+export interface ReadRow {
+  readonly id: string
+  readonly state?: string
+}
+
 /** The column `seq` of the row. */
 export const seqOf = (version: string): number => Number.parseInt(version, 10)
 

@@ -19,7 +19,7 @@ import type { Origin } from "../responses/CurrentRequest.ts"
 import { makeFeeLimits, makeIdentities, makeOpenCounts, sameBytes } from "./AcceptanceChecks.ts"
 import { Holder } from "./Holder.ts"
 import * as LanesRepo from "./LanesRepo.ts"
-import { LedgerRules } from "./LedgerEntries.ts"
+import { canConflict, LedgerRules, TermsForgotten } from "./LedgerEntries.ts"
 import type {
   Accepted,
   Account,
@@ -35,7 +35,7 @@ import type { Named } from "./RelayerTransactionsRepo.ts"
 import { makeGivenSignatures } from "./SignaturesRepo.ts"
 import * as Writing from "./TransactionWrites.ts"
 import * as TransactionsRepo from "./TransactionsRepo.ts"
-import { canConflict, makeNewTransactions } from "./TransactionsRepo.ts"
+import { makeNewTransactions } from "./TransactionsRepo.ts"
 import type { Acceptance, Inserted } from "./TransactionsRepo.ts"
 import { makeWhole, makeWholeInsertion, statementsOf } from "./WholeAcceptances.ts"
 import type { WholeAcceptance } from "./WholeAcceptances.ts"
@@ -417,10 +417,12 @@ export const make = Effect.gen(function* () {
     }))
     if (acceptances.length === 1 && limits.length === 0 && !refusedAlone.has(account.relayerNumber)) {
       const [acceptance] = acceptances
-      const whole = canConflict(acceptance) ? undefined : yield* wholeOf(acceptance)
+      const whole = canConflict(acceptance.transaction) ? undefined : yield* wholeOf(acceptance)
+      if (account.terms !== undefined && whole === undefined) return yield* new TermsForgotten({})
       const stored = yield* Effect.flatten(batched({ acceptance, ...present("whole", whole) }))
       if (Option.isSome(stored)) return Array.of<Accepted>({ stored: stored.value, isNew: true })
     }
+    if (account.terms !== undefined) return yield* new TermsForgotten({})
     return yield* acceptAlone(account, acceptances, limits)
   })
 

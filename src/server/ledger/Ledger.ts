@@ -16,6 +16,7 @@ import * as Accepting from "./Accepting.ts"
 import { makeGiving } from "./Accepting.ts"
 import * as LedgerChanges from "./LedgerChanges.ts"
 import type {
+  TermsForgotten,
   Accepted,
   Account,
   AttemptBytes,
@@ -44,14 +45,17 @@ import * as MemoryTransactions from "./memory/MemoryTransactions.ts"
 export class Ledger extends Context.Service<
   Ledger,
   {
-    /** All or none. `limits` are those of the caller's key and of its creators. */
+    /**
+     * All or none. `limits` are those of the caller's key and of its creators. With remembered terms, it only accepts: it fails with `TermsForgotten` if the
+     * terms are others by now, and also if something has to be waited for or compared.
+     */
     accept(
       account: Account,
       transactions: Arr.NonEmptyReadonlyArray<NewTransaction>,
       limits?: ReadonlyArray<FeeLimit>
     ): Effect.Effect<
       Arr.NonEmptyReadonlyArray<Accepted>,
-      RelayerNotFound | RelayerPaused | TransactionConflict | TooManyRequests | FeeLimitExceeded
+      RelayerNotFound | RelayerPaused | TransactionConflict | TooManyRequests | FeeLimitExceeded | TermsForgotten
     >
     /**
      * Transactions that were accepted before with the same `external_id` or the same bytes, and the same body: what `accept`

@@ -5,6 +5,7 @@ import type { Cause, Code } from "../../networks/core/Cause.ts"
 import type { Family } from "../../networks/core/Family.ts"
 import type { Command, Heard, LaneKey, Rules } from "../../networks/core/Rules.ts"
 import type { Attempt, Lane, Transaction } from "../../networks/core/Transaction.ts"
+import type { ReadRow } from "../../sql/Rows.ts"
 import type { Moment, TransactionId } from "../../networks/core/TransactionValues.ts"
 import { rulesOfUnknown } from "../../networks/core/UnknownNetwork.ts"
 
@@ -113,6 +114,17 @@ export interface AttemptBytes {
 
 // A transaction that the ledger is to accept.
 
+/** Rows as they were read. What was decided by them counts only if none of them is another by now. */
+export interface RememberedTerms {
+  /** The state of the row of the relayer (`rowState`). */
+  readonly relayer: string
+  /** The row of its network, and of each network that this one inherits from. */
+  readonly networks: ReadonlyArray<ReadRow>
+}
+
+/** Remembered terms are not the present ones, or cannot be compared for this transaction: decide by fresh ones. */
+export class TermsForgotten extends Schema.TaggedError<TermsForgotten>()("TermsForgotten", {}) {}
+
 /** The relayer that sends, and its lane. */
 export interface Account extends LaneKey {
   readonly relayerId: RelayerId
@@ -120,6 +132,8 @@ export interface Account extends LaneKey {
   readonly relayerNumber: number
   /** Which receives its events, when it was read. Absent: none does. */
   readonly notificationId?: string
+  /** Its terms, if they were read for an earlier request. Absent: they were read for this one. */
+  readonly terms?: RememberedTerms
   /** Transactions in flight that a new lane begins with. */
   readonly window: number
 }
@@ -142,6 +156,14 @@ export interface NewTransaction {
   /** Wei that its fees can cost. Absent: the API key has no limit of fees. */
   readonly fee?: bigint
 }
+
+/** Has what another transaction may have, too. The rest is inserted faster without a look for conflicts. */
+export const canConflict = ({
+  externalId,
+  identity,
+  exclusive
+}: Pick<NewTransaction, "externalId" | "identity" | "exclusive">): boolean =>
+  externalId !== undefined || identity !== undefined || exclusive !== undefined
 
 /** Identifies a body, so that its repeats are recognized. */
 export interface NamedBody extends Pick<NewTransaction, "body" | "externalId" | "identity"> {}

@@ -11,11 +11,11 @@ import type { Mined, Transaction } from "../../networks/core/Transaction.ts"
 import { maxValidity, TransactionId } from "../../networks/core/TransactionValues.ts"
 import type { Moment, Place } from "../../networks/core/TransactionValues.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { unnestRows } from "../../sql/Rows.ts"
+import { rowState, unnestRows } from "../../sql/Rows.ts"
 import type { UnnestRow } from "../../sql/Rows.ts"
 import { client, onConflict, query, sharedTurn, tryTurn } from "../../sql/Transaction.ts"
 import type { Origin } from "../responses/CurrentRequest.ts"
-import { LaneChanged, LaneId, LedgerRules } from "./LedgerEntries.ts"
+import { canConflict, LaneChanged, LaneId, LedgerRules } from "./LedgerEntries.ts"
 import type { Account, GapSignature, LedgerNetwork, NewTransaction, StoredTransaction } from "./LedgerEntries.ts"
 import { AttemptJson, attemptOf, attemptsOf, makeAttempts, momentOf, SignatureTaken } from "./SignaturesRepo.ts"
 import type { AttemptChanges } from "./SignaturesRepo.ts"
@@ -424,10 +424,6 @@ const givenOf = (
   now: String(now)
 })
 
-/** Has what another transaction may have, too. The rest is inserted faster without a look for conflicts. */
-export const canConflict = ({ transaction: { externalId, identity, exclusive } }: Acceptance): boolean =>
-  externalId !== undefined || identity !== undefined || exclusive !== undefined
-
 /** The parts of statements that insert accepted transactions. */
 export const makeInsertion = Effect.gen(function* () {
   const sql = yield* client
@@ -445,7 +441,7 @@ export const makeInsertion = Effect.gen(function* () {
     asked AS MATERIALIZED (SELECT DISTINCT relayer_number::bigint AS seq FROM given),
     turns AS MATERIALIZED (SELECT seq FROM asked ${waits ? sql`` : sql`WHERE ${tryTurn(sql, sql`seq`)}`}),
     sending AS (
-      SELECT r.seq, r.notification_id AS notified FROM relayers r
+      SELECT r.seq, r.notification_id AS notified, ${rowState(sql, "r")} AS state FROM relayers r
       WHERE r.seq IN (SELECT seq FROM turns) AND NOT r.paused FOR SHARE ${waits ? sql`` : sql`SKIP LOCKED`}
     )`
 
@@ -477,7 +473,7 @@ export const makeNewTransactions = Effect.gen(function* () {
     sql`
       WITH ${sendingOf(acceptances.map(rowOf), waits)}
       ${insertSending(sql`true`)}
-      ${acceptances.some(canConflict) ? sql`ON CONFLICT DO NOTHING` : sql``}
+      ${acceptances.some(({ transaction }) => canConflict(transaction)) ? sql`ON CONFLICT DO NOTHING` : sql``}
       RETURNING ${inserted}`.pipe(Effect.flatMap(readInserted), query("NewTransactionsRepo.insert"))
 
   /** Whether the relayer is paused. It stays as it is until the transaction ends. None if it does not exist. */

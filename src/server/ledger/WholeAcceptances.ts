@@ -1,5 +1,6 @@
 // Acceptances that are stored whole by one statement: the transaction, its audit record, its event and the delivery of the event (ADR 0041).
 import { Effect } from "effect"
+import { rowState } from "../../sql/Rows.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import { Audit, resourceText } from "../audit/Audit.ts"
 import { Events } from "../events/Events.ts"
@@ -77,7 +78,8 @@ export const makeWholeInsertion = Effect.gen(function* () {
   /**
    * Inserts those that no other transaction can conflict with, in their order, each with its audit record, its event and the delivery of the event. One
    * statement, which waits for no lock: each is stored whole or not at all. Left out are also those whose relayer is being changed, or has another notification
-   * than the delivery is for. The notification is not locked: deliveries of a deleted one are cleared.
+   * than the delivery is for, and those whose remembered terms are no longer the present ones. The notification is not locked: deliveries of a deleted one are
+   * cleared. Networks are not locked either: one that changes while the statement runs has changed after it.
    */
   return (acceptances: ReadonlyArray<WholeAcceptance>) => {
     const rows = acceptances.map(({ acceptance, record, event, delivery }) => ({
@@ -87,12 +89,22 @@ export const makeWholeInsertion = Effect.gen(function* () {
       event,
       notification: acceptance.account.notificationId ?? null,
       delivery: delivery?.id ?? null,
-      body: delivery?.body ?? null
+      body: delivery?.body ?? null,
+      terms: acceptance.account.terms?.relayer ?? null
     }))
+    const origins = acceptances.flatMap(({ acceptance: { account } }, index) =>
+      (account.terms?.networks ?? []).map(({ id, state = "" }) => ({ part: String(index + 1), id, state }))
+    )
     return sql`
       WITH ${sendingOf(rows, false)},
+      stale AS MATERIALIZED (
+        SELECT part FROM unnest(${origins.map(({ part }) => part)}::bigint[], ${origins.map(({ id }) => id)}::text[],
+          ${origins.map(({ state }) => state)}::text[]) AS origin (part, id, state)
+        LEFT JOIN networks w ON w.id = origin.id WHERE coalesce(${rowState(sql, "w")}, '') <> origin.state
+      ),
       inserted AS (
-        ${insertSending(sql`sending.notified IS NOT DISTINCT FROM given.notification`)}
+        ${insertSending(sql`sending.notified IS NOT DISTINCT FROM given.notification
+          AND (given.terms IS NULL OR given.terms = sending.state) AND given.n NOT IN (SELECT part FROM stale)`)}
         RETURNING ${inserted}
       ),
       accepted AS (SELECT given.* FROM given JOIN inserted ON inserted.id = given.id::uuid),

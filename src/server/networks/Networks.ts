@@ -54,7 +54,7 @@ import {
   sealUrls,
   unmaskUrls
 } from "./NetworksRepo.ts"
-import type { NetworkResolver } from "./NetworksRepo.ts"
+import type { NetworkResolver, ReadNetwork } from "./NetworksRepo.ts"
 import { builtin } from "./builtin.ts"
 
 // Reads networks with what they inherit, and their unmasked RPC URLs.
@@ -322,7 +322,7 @@ export class Networks extends Context.Service<
   {
     /** The built-in ones first, then a team's own in creation order. */
     list(query: PageQuery): Effect.Effect<Page<Network>>
-    get(id: NetworkId): Effect.Effect<Versioned<Network>, NetworkNotFound>
+    get(id: NetworkId): Effect.Effect<ReadNetwork, NetworkNotFound>
     /**
      * Fails with `BadRequest` if the request and what it inherits are not a whole network, or if a URL points to an address
      * that is not allowed. Callers with limits of transactions create, change and delete none: `TransactionLimitExceeded`.
@@ -416,7 +416,7 @@ export class Networks extends Context.Service<
       })
 
       /** Every accepted transaction reads its network: reads of one network at one moment share a statement. */
-      const find = yield* Batcher.make<NetworkId, Versioned<Network> | undefined>(sql, {
+      const find = yield* Batcher.make<NetworkId, ReadNetwork | undefined>(sql, {
         group: (id) => id,
         all: (ids) => {
           const [id] = ids

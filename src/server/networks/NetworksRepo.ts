@@ -19,7 +19,8 @@ import { BadRequest } from "../../domain/request/Request.ts"
 import type { Versioned, Violation } from "../../domain/request/Request.ts"
 import type { Outbound } from "../../outbound/Outbound.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { managedBy, managedByColumn, maxNumberedBytes, versionColumn } from "../../sql/Rows.ts"
+import type { ReadRow } from "../../sql/Rows.ts"
+import { managedBy, managedByColumn, maxNumberedBytes, rowState, versionColumn } from "../../sql/Rows.ts"
 import { client, onForeignKey, query } from "../../sql/Transaction.ts"
 import { openRpcUrls, refuseRpcUrl, refuseRpcUrls, sealRpcUrls } from "../chains/RpcNodes.ts"
 import { RowMacs, splitVerified } from "../secrets/Secrets.ts"
@@ -33,6 +34,8 @@ export interface StoredNetwork {
   readonly id: NetworkId
   readonly definition: NetworkDefinition
   readonly version: string
+  /** Of the row (`rowState`). Absent: it was not read. */
+  readonly state?: string
   /** JSON of the unmasked `rpc_urls`, if the definition has any. */
   readonly rpc_urls_sealed?: Uint8Array
 }
@@ -42,6 +45,11 @@ export interface StoredNetworks {
   readonly rows: ReadonlyArray<StoredNetwork>
   /** Names of the configurations that own networks. */
   readonly owners: ReadonlyMap<NetworkId, string>
+}
+
+/** A network with the rows that it follows from: its own, and those that it inherits from. Built-in networks that nobody has changed have none. */
+export interface ReadNetwork extends Versioned<Network> {
+  readonly origins: ReadonlyArray<ReadRow>
 }
 
 export const nothingStored: StoredNetworks = { rows: [], owners: new Map() }
@@ -119,18 +127,29 @@ export const makeNetworkResolver = ({ owners, rows }: StoredNetworks) => {
     return managed_by === undefined ? network : { ...network, managed_by }
   }
 
+  /** The rows that the network follows from, if it exists. */
+  const originsOf = (id: NetworkId): ReadonlyArray<ReadRow> => {
+    const definition = define(id)
+    if (definition === undefined) return []
+    return Result.getOrThrow(ancestryOf(definition, findAs(definition))).map(({ network_type, name }) => {
+      const origin = networkId(network_type, name)
+      const state = byId.get(origin)?.state
+      return state === undefined ? { id: origin } : { id: origin, state }
+    })
+  }
+
   /**
    * The version names the network as it is shown and the rows that it comes from: their URLs are masked, so that a change of
    * one may not show. `rows` must be those of `id` and of everything that it inherits from.
    */
-  const versioned = (id: NetworkId): Versioned<Network> | undefined => {
+  const versioned = (id: NetworkId): ReadNetwork | undefined => {
     const value = get(id)
     if (value === undefined) return undefined
     const versions = rows.map((row) => `${row.id} ${row.version}`).sort()
     const hash = createHash("sha256")
       .update(JSON.stringify([value, versions]))
       .digest("base64url")
-    return { value, version: hash.slice(0, versionLength) }
+    return { value, version: hash.slice(0, versionLength), origins: originsOf(id) }
   }
 
   const rpcSource = (id: NetworkId): RpcSource | undefined => {
@@ -193,6 +212,7 @@ const Row = Rows.withoutNulls(
     id: NetworkId,
     definition: NetworkDefinition,
     version: Schema.String,
+    state: Schema.optionalKey(Schema.String),
     rpc_urls_sealed: Schema.optionalKey(Schema.Uint8Array)
   }),
   { definition: (column) => parse(String(column)) }
@@ -283,11 +303,11 @@ export const make = Effect.gen(function* () {
   /** A configuration may own a built-in network that has no row, because nothing of it is changed. */
   const select = (ids: ReadonlyArray<NetworkId>) => sql`
     WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
-    SELECT t.id, t.definition::text AS definition, ${versionColumn(sql)}, t.rpc_urls_sealed, t.mac,
+    SELECT t.id, t.definition::text AS definition, ${versionColumn(sql)}, ${rowState(sql, "t")} AS state, t.rpc_urls_sealed, t.mac,
       ${managedByColumn(sql, "networks")}
     FROM networks t WHERE t.id IN (SELECT id FROM line)
     UNION ALL
-    SELECT t.id, NULL, NULL, NULL, NULL, ${managedBy(sql, "networks")}
+    SELECT t.id, NULL, NULL, NULL, NULL, NULL, ${managedBy(sql, "networks")}
     FROM (${ownedOf(ids)}) t WHERE NOT EXISTS (SELECT 1 FROM networks n WHERE n.id = t.id)`
 
   const ownedOf = (ids: ReadonlyArray<NetworkId>) =>

@@ -9,7 +9,7 @@ import { EvmPolicy, SolanaPolicy, StellarPolicy } from "../../domain/relayer/Pol
 import { RelayerId, RelayerIdTaken, RelayerIsChannel } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, DisabledReason, Relayer } from "../../domain/relayer/Relayer.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { addressesIn, amongAll, managedByInJson, unnestRows, versionColumn } from "../../sql/Rows.ts"
+import { addressesIn, amongAll, managedByInJson, rowState, unnestRows, versionColumn } from "../../sql/Rows.ts"
 import type { AddressPart, Ids, UnnestRow } from "../../sql/Rows.ts"
 import { client, exclusiveTurn, onConflict, onForeignKey, query } from "../../sql/Transaction.ts"
 import { HeldRelayer, RelayerMacs, StoredRelayer } from "./StoredRelayer.ts"
@@ -211,7 +211,7 @@ export const make = Effect.gen(function* () {
   const among = (ids: ReadonlyArray<RelayerId>) => (ids.length === 1 ? sql`= ${ids[0]}` : sql`= ANY(${ids})`)
 
   const findAll = (ids: ReadonlyArray<RelayerId>) =>
-    stored`SELECT ${columns} FROM relayers t WHERE t.id ${among(ids)}`.pipe(
+    stored`SELECT ${columns}, ${rowState(sql, "t")} AS state FROM relayers t WHERE t.id ${among(ids)}`.pipe(
       Effect.flatMap((rows) =>
         verifiedEach(
           ids,

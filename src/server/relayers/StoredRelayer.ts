@@ -16,6 +16,8 @@ export interface StoredRow {
   readonly json: string
   readonly mac: string | null
   readonly version: string
+  /** Of the row (`rowState`). Absent: it was not read. */
+  readonly state?: string
 }
 
 export interface HeldRow extends StoredRow {
@@ -41,12 +43,15 @@ export class StoredRelayer implements Versioned<Relayer> {
   readonly json: string
   readonly mac: string | null
   readonly version: string
+  /** Of the row (`rowState`). Undefined: it was not read. */
+  readonly state: string | undefined
 
-  constructor({ id, json, mac, version }: StoredRow) {
+  constructor({ id, json, mac, version, state }: StoredRow) {
     this.id = id
     this.json = json
     this.mac = mac
     this.version = version
+    this.state = state
   }
 
   /** Identifies it among all relayers that there were: an id can be used again, a number cannot. */

@@ -5,7 +5,7 @@
 // - replacement: a request that takes the place of an earlier one
 // - intake: decodes and checks both; it stores nothing and does not read the chain
 // - sender: the relayer of a request, with its network and its lane
-import { Cache, Context, Data, DateTime, Duration, Effect, Layer, Result, Schema } from "effect"
+import { Cache, Clock, Context, Data, DateTime, Duration, Effect, Layer, Result, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { HttpServerRequest } from "effect/http"
 import * as Json from "../../api/Json.ts"
@@ -33,7 +33,14 @@ import { notServed } from "../chains/Chains.ts"
 import type { NoProvider, Providers } from "../chains/Providers.ts"
 import type { RpcFailure } from "../chains/RpcFailure.ts"
 import type { RpcNode } from "../chains/RpcNode.ts"
-import type { Account, GivenSignature, IssuedSignature, NamedBody, StoredTransaction } from "../ledger/LedgerEntries.ts"
+import type {
+  Account,
+  GivenSignature,
+  IssuedSignature,
+  NamedBody,
+  RememberedTerms,
+  StoredTransaction
+} from "../ledger/LedgerEntries.ts"
 import { OutboundWork } from "../limits/RateLimits.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Relayers } from "../relayers/Relayers.ts"
@@ -240,6 +247,21 @@ export class Intakes extends Context.Service<
 
 // The relayer of a request: its network, its lane, its providers and its signer, and what the caller's key may do there.
 
+// Terms of relayers are remembered for a moment. Remembered terms only permit: the ledger compares them when it accepts, and what they refuse is decided again
+// after a fresh read. A relayer that does not exist is not remembered.
+
+/** Nanoseconds for which terms are remembered, from the start of their reading. Also after a pause of the process. */
+const termsKept = 1_000_000_000n
+
+/** Relayers whose terms are remembered. */
+const maxKnown = 10_000
+
+interface RememberedSender<A> {
+  readonly readAt: bigint
+  readonly found: A
+  isCompared: boolean
+}
+
 /** Fails with `NotImplemented` if the service takes no requests for the network type of the relayer. */
 export const makeSenders = Effect.gen(function* () {
   const relayers = yield* Relayers
@@ -260,11 +282,11 @@ export const makeSenders = Effect.gen(function* () {
     Effect.map(typeOf(id), (type) => intakes.of(type)?.intake.hasSequences !== false)
 
   const senderOf = Effect.fnUntraced(
-    function* ({ value: relayer, number }: StoredRelayer) {
+    function* ({ value: relayer, number, state }: StoredRelayer) {
       const found = intakes.of(relayer.network_type)
       if (found === undefined) return yield* notServed(relayer.network_type)
       const { rules } = found.intake
-      const { value: network } = yield* networks.get(networkId(relayer.network_type, relayer.network))
+      const { value: network, origins } = yield* networks.get(networkId(relayer.network_type, relayer.network))
       const target = rules.targetOf({ relayer, network })
       // A network exists as long as its relayers do: this relayer was deleted meanwhile.
       if (target === undefined) return yield* new RelayerNotFound({})
@@ -275,7 +297,8 @@ export const makeSenders = Effect.gen(function* () {
         ...rules.laneOf(target)
       }
       const sender: Sender = { relayer, network, target, account }
-      return { ...found, sender }
+      const terms: RememberedTerms | undefined = state === undefined ? undefined : { relayer: state, networks: origins }
+      return { ...found, sender, terms }
     },
     Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))
   )
@@ -299,10 +322,42 @@ export const makeSenders = Effect.gen(function* () {
     return { ...(yield* senderOf(stored)), limits: limits.success }
   })
 
-  return { get, getLimited, limitsOf, numberOf, hasSequences, typeOf }
+  const known = new Map<RelayerId, RememberedSender<Effect.Success<ReturnType<typeof senderOf>>>>()
+
+  /** As `getLimited`. What it returns is remembered, unless it fails. */
+  const getRemembering = Effect.fnUntraced(function* (id: RelayerId) {
+    const readAt = yield* Clock.monotonicTimeNanos
+    const { limits, ...found } = yield* getLimited(id)
+    if (known.size >= maxKnown) known.clear()
+    known.set(id, { readAt, found, isCompared: known.get(id)?.isCompared ?? true })
+    return { limits, ...found }
+  })
+
+  /** What `getRemembering` has returned lately. Undefined: it has to be called, because nothing is remembered that could permit a request. */
+  const remembered = Effect.fnUntraced(function* (id: RelayerId) {
+    const one = known.get(id)
+    if (one === undefined || !one.isCompared) return undefined
+    const { sender, terms, ...network } = one.found
+    if (terms === undefined) return undefined
+    if ((yield* Clock.monotonicTimeNanos) - one.readAt > termsKept) return undefined
+    const limits = yield* limitsOf(sender.relayer)
+    if (Result.isFailure(limits)) return undefined
+    return { ...network, sender: { ...sender, account: { ...sender.account, terms } }, limits: limits.success }
+  })
+
+  /** Whether the ledger could compare remembered terms when it accepts what a relayer sends, as its last request was. */
+  const note = (id: RelayerId, isCompared: boolean): void => {
+    const one = known.get(id)
+    if (one !== undefined) one.isCompared = isCompared
+  }
+
+  return { get, getLimited, getRemembering, remembered, note, limitsOf, numberOf, hasSequences, typeOf }
 })
 
 export type Senders = Effect.Success<typeof makeSenders>
+
+/** The relayer of a request, and what the caller's key may do there. */
+export type Limited = Omit<Effect.Success<ReturnType<Senders["getLimited"]>>, "terms">
 
 // The limits of fees per day that apply to a request, and what its caller reads if one of them is exceeded.
 

@@ -1,5 +1,5 @@
 // Accepts, shows, replaces and cancels transactions. The feature `lanes` sends them.
-import { Array as Arr, Clock, Context, DateTime, Effect, Layer, Result, Struct } from "effect"
+import { Array as Arr, Clock, Context, DateTime, Effect, Layer, Option, Result, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
@@ -32,11 +32,12 @@ import type { TransactionNotFound } from "../../networks/core/TransactionValues.
 import { Cursors } from "../cursors/Cursors.ts"
 import { EventFeed } from "../events/EventFeed.ts"
 import { Ledger } from "../ledger/Ledger.ts"
+import { canConflict } from "../ledger/LedgerEntries.ts"
 import type { FeeLimit, NewTransaction, StoredTransaction } from "../ledger/LedgerEntries.ts"
 import { Draining } from "../lifecycle/Lifecycle.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import { makeKeyFees, makeOwnCheck, makeSenders, mayRead } from "./Intake.ts"
-import type { Admitted, IntakeNetwork, JsonBody, Senders } from "./Intake.ts"
+import type { Admitted, IntakeNetwork, JsonBody, Limited, Senders } from "./Intake.ts"
 import { makeExplanations, makePages, makeViews } from "./TransactionViews.ts"
 
 // Checks what a caller wants to send, and stores it. Nothing is signed or sent here.
@@ -68,6 +69,10 @@ const newTransaction = (
     ...(limits.length === 0 ? {} : { fee })
   }
 }
+
+/** Whether the ledger compares remembered terms when it accepts these: it stores them by one statement. */
+const isCompared = (prepared: ReadonlyArray<NewTransaction>, limits: ReadonlyArray<FeeLimit>): boolean =>
+  limits.length === 0 && prepared.length === 1 && !prepared.some(canConflict)
 
 /** The bodies of a request, which the network of its relayer reads. */
 interface Reading {
@@ -105,8 +110,11 @@ const makeAcceptance = Effect.fnUntraced(function* (senders: Senders) {
   const random = yield* SecureRandom.SecureRandom
 
   /** Accepts all bodies that are not known, or none. Returns known transactions as they are. */
-  const acceptNew = Effect.fnUntraced(function* (relayerId: RelayerId, { read, pathOf }: Reading, known: Repeats) {
-    const { sender, limits, ...network } = yield* senders.getLimited(relayerId)
+  const acceptBy = Effect.fnUntraced(function* (
+    { sender, limits, ...network }: Limited,
+    { read, pathOf }: Reading,
+    known: Repeats
+  ) {
     const { intake, textOf } = network
     const bodies = Arr.map(yield* read(network), (body, index) => ({ body, index }))
     if (!Arr.isReadonlyArrayNonEmpty(bodies)) return []
@@ -123,6 +131,7 @@ const makeAcceptance = Effect.fnUntraced(function* (senders: Senders) {
         newTransaction(TransactionId.make(id), textOf(body), one, intake.rules, feeLimits)
       )
     )
+    senders.note(sender.relayer.id, isCompared(prepared, feeLimits))
     const accepted = yield* ledger
       .accept(sender.account, prepared, feeLimits)
       .pipe(Effect.catchTag("FeeLimitExceeded", (exceeded) => fees.exceeded(exceeded, sender)))
@@ -132,6 +141,18 @@ const makeAcceptance = Effect.fnUntraced(function* (senders: Senders) {
       if (stored === undefined) throw new Error("the ledger has accepted fewer transactions than it was given")
       return stored
     })
+  })
+
+  /** By remembered terms if they permit it, else by fresh ones. */
+  const acceptNew = Effect.fnUntraced(function* (relayerId: RelayerId, reading: Reading, known: Repeats) {
+    const remembered = yield* senders.remembered(relayerId)
+    const permitted = remembered === undefined ? undefined : yield* Effect.option(acceptBy(remembered, reading, known))
+    if (permitted !== undefined && Option.isSome(permitted)) return permitted.value
+    return yield* Effect.catchTag(
+      acceptBy(yield* senders.getRemembering(relayerId), reading, known),
+      "TermsForgotten",
+      Effect.die
+    )
   })
 
   /** What was accepted before, as far as the caller may read it: with `transactions:read`, or because it has sent it. */

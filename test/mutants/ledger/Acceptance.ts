@@ -9,6 +9,7 @@ const claims = "docs/security/tests.md"
 const adr = "docs/adr/0025-locks-and-the-order-of-events.md"
 const whole = "docs/adr/0041-acceptance-in-one-statement.md"
 const windows = `${tests}/Windows.test.ts`
+const terms = "test/server/transactions/RememberedTerms.test.ts"
 const wholes = `${tests}/WholeAcceptance.test.ts`
 const repeats = "test/server/transactions/Repeats.test.ts"
 
@@ -71,6 +72,26 @@ export const acceptance: ReadonlyArray<Mutant> = [
       after: "(other) => other",
       test: repeats,
       only: "beside a new transaction that is refused"
+    }
+  ]),
+  ...inFile("src/server/transactions/Transactions.ts", [
+    {
+      name: "remembered-terms-only-permit",
+      rule: "What remembered terms refuse is decided again by fresh ones.",
+      source: `${whole}: Remembered terms`,
+      before: "yield* Effect.option(acceptBy(remembered, reading, known))",
+      after: "yield* Effect.asSome(acceptBy(remembered, reading, known))",
+      test: terms
+    }
+  ]),
+  ...inFile("src/server/transactions/Intake.ts", [
+    {
+      name: "terms-are-remembered-for-a-second",
+      rule: "Terms are remembered for a second at most.",
+      source: `${whole}: Remembered terms`,
+      before: "- one.readAt > termsKept) return undefined",
+      after: "- one.readAt > 60n * termsKept) return undefined",
+      test: terms
     }
   ]),
   ...inFile("src/networks/evm/requests/EvmNodeCalls.ts", [
@@ -207,6 +228,32 @@ export const acceptance: ReadonlyArray<Mutant> = [
       only: "between the snapshot and the lock"
     },
     {
+      name: "remembered-relayer-is-compared",
+      rule: "Remembered terms accept nothing if the relayer has changed since they were read.",
+      source: `${whole}: Remembered terms`,
+      before: "given.terms = sending.state",
+      after: "sending.state <> ''",
+      test: terms
+    },
+    {
+      name: "remembered-networks-are-compared",
+      rule: "Remembered terms accept nothing if the network, or one that it inherits from, has changed since they were read.",
+      source: `${whole}: Remembered terms`,
+      before: "AND given.n NOT IN (SELECT part FROM stale)",
+      after: "",
+      test: terms,
+      only: "the network of its relayer"
+    },
+    {
+      name: "first-row-of-a-network-is-noticed",
+      rule: "Remembered terms accept nothing if a built-in network of theirs is changed for the first time.",
+      source: `${whole}: Remembered terms`,
+      before: "(account.terms?.networks ?? []).map(",
+      after: "(account.terms?.networks ?? []).filter(({ state }) => state !== undefined).map(",
+      test: terms,
+      only: "the network of its relayer"
+    },
+    {
       name: "statement-of-a-batch-is-bounded",
       rule: "One statement stores at most 512 acceptances and 4 MiB.",
       source: `${whole}: Decision`,
@@ -245,10 +292,19 @@ export const acceptance: ReadonlyArray<Mutant> = [
       only: "does not end the transaction"
     },
     {
+      name: "what-is-compared-needs-fresh-terms",
+      rule: "What has to be compared with other transactions is decided by fresh terms.",
+      source: `${whole}: Remembered terms`,
+      before: "if (account.terms !== undefined && whole === undefined) return yield* new TermsForgotten({})",
+      after: "",
+      test: terms,
+      only: "compared with others"
+    },
+    {
       name: "named-transaction-is-compared",
       rule: "A transaction that another one can conflict with is compared with the others.",
       source: `${whole}: Decision`,
-      before: "const whole = canConflict(acceptance) ? undefined : yield* wholeOf(acceptance)",
+      before: "const whole = canConflict(acceptance.transaction) ? undefined : yield* wholeOf(acceptance)",
       after: "const whole = yield* wholeOf(acceptance)",
       test: `${tests}/Identities.test.ts`
     },

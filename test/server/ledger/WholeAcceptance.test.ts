@@ -4,9 +4,11 @@ import { Array, Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import type { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import type { Account, NewTransaction } from "../../../src/server/ledger/LedgerEntries.ts"
+import type { Account, NewTransaction, RememberedTerms } from "../../../src/server/ledger/LedgerEntries.ts"
 import { statementsOf } from "../../../src/server/ledger/WholeAcceptances.ts"
 import { CommitSignals } from "../../../src/server/lifecycle/Lifecycle.ts"
+import { rowState } from "../../../src/sql/Rows.ts"
+import * as Transaction from "../../../src/sql/Transaction.ts"
 import { isUnavailable } from "../../../src/sql/Transaction.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
@@ -223,6 +225,96 @@ layerEach(ledger)("an acceptance in one statement", (it) => {
       )
       assert.deepStrictEqual([during.heard, heard], [[], [during.number]])
       yield* Fiber.join(woken)
+    })
+  )
+})
+
+/** Terms of relayer 1 that were read now. Its network has no row. */
+const present = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ readonly state: string }>`
+    SELECT ${rowState(sql, "r")} AS state FROM relayers r WHERE r.seq = 1`
+  return { relayer: row?.state ?? "", networks: [{ id: "evm:sepolia" }] }
+})
+
+layerEach(ledger)("an acceptance by remembered terms", (it) => {
+  it.effect("is left to fresh ones if its relayer changes between the snapshot and the lock", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { accept } = yield* Ledger
+      const of = { ...account(1), terms: yield* present }
+      yield* accept(of, [newTransaction(0)])
+      yield* waitAfterSnapshot
+      const one = newTransaction(0)
+      const refused = yield* between(
+        Effect.flip(accept(of, [one])),
+        sql`UPDATE relayers SET name = 'other' WHERE seq = 1`
+      )
+      assert.strictEqual(refused._tag, "TermsForgotten")
+      assert.deepStrictEqual(yield* countsOf(one.id), [0, 0, 0, 0])
+      yield* accept({ ...of, terms: yield* present }, [one])
+    })
+  )
+
+  it.effect("is left to fresh ones if its network has its first row, or no row any more", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { accept } = yield* Ledger
+      const terms = yield* present
+      const acceptBy = (networks: RememberedTerms["networks"]) =>
+        accept({ ...account(1), terms: { ...terms, networks } }, [newTransaction(0)])
+      yield* acceptBy(terms.networks)
+      yield* sql`INSERT INTO networks (id, definition) VALUES ('evm:sepolia', '{}')`
+      assert.strictEqual((yield* Effect.flip(acceptBy(terms.networks)))._tag, "TermsForgotten")
+      const [row] = yield* sql<{ readonly state: string }>`SELECT ${rowState(sql, "w")} AS state FROM networks w`
+      const own = [{ id: "evm:sepolia", state: row?.state ?? "" }]
+      yield* acceptBy(own)
+      yield* sql`UPDATE networks SET definition = definition`
+      assert.strictEqual((yield* Effect.flip(acceptBy(own)))._tag, "TermsForgotten")
+      yield* sql`DELETE FROM networks`
+      assert.strictEqual((yield* Effect.flip(acceptBy(own)))._tag, "TermsForgotten")
+      yield* acceptBy(terms.networks)
+    })
+  )
+
+  it.effect("is left to fresh ones if it is paused, waits for a change, or has to be compared with others", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { accept } = yield* Ledger
+      const of = { ...account(1), terms: yield* present }
+      const forgotten = (...given: Parameters<typeof accept>) =>
+        Effect.map(Effect.flip(accept(...given)), ({ _tag }) => assert.strictEqual(_tag, "TermsForgotten"))
+      yield* forgotten(of, [newTransaction(0, { externalId: "x" })])
+      yield* forgotten(of, [newTransaction(0), newTransaction(0)])
+      yield* forgotten(of, [newTransaction(0)], [{ keyId: "key", networkType: "evm", maximum: 1n }])
+      const changing = sql`SELECT FROM relayers WHERE seq = 1 FOR UPDATE`
+      yield* sql.withTransaction(
+        Effect.andThen(
+          changing,
+          Effect.flatMap(Transaction.apart, (apart) => apart(forgotten(of, [newTransaction(0)])))
+        )
+      )
+      yield* sql`UPDATE relayers SET paused = true WHERE seq = 1`
+      yield* forgotten({ ...of, terms: yield* present }, [newTransaction(0)])
+    })
+  )
+
+  it.effect("in a batch with others leaves out only those whose terms have changed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { accept } = yield* Ledger
+      const of = { ...account(1), terms: yield* present }
+      yield* sql`INSERT INTO networks (id, definition) VALUES ('evm:sepolia', '{}')`
+      const changed = Array.makeBy(20, (n) => n % 3 === 0)
+      const exits = yield* Effect.forEach(
+        changed,
+        (isChanged) => Effect.exit(accept(isChanged ? of : account(1), [newTransaction(0)])),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        exits.map((exit) => Exit.isFailure(exit)),
+        changed
+      )
     })
   )
 })
