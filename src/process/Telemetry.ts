@@ -276,7 +276,7 @@ const lostRecords = (count: number) =>
   Effect.annotateLogs(Effect.logWarning("records of the log were lost because nothing took them"), { count })
 
 /** The log on standard output, with what the program prints there. */
-export const layerStdout = (format: "json" | "pretty", isTerminal: boolean) =>
+const layerStdout = (format: "json" | "pretty", isTerminal: boolean) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const lines = yield* linesOfStdout((count) => Effect.runSync(Effect.provide(lostRecords(count), logging)))

@@ -11,7 +11,7 @@ import * as Service from "../../testkit/process/Service.ts"
 /** The two ends of a pipe of the kernel, which takes 65,536 bytes. */
 const makePipe = Effect.fnUntraced(function* (home: string) {
   const name = path.join(home, "pipe")
-  spawnSync("mkfifo", [name])
+  spawnSync("sh", ["-c", 'mkfifo "$0"', name])
   const { O_NONBLOCK, O_RDONLY } = fs.constants
   const open = (flags: number | string) =>
     Effect.acquireRelease(
@@ -111,10 +111,8 @@ const logAndEnd = (format: "json" | "pretty", last: string) =>
       const records = Effect.forEach(["first", "second", "third"], (word) =>
         Effect.annotateLogs(Effect.logInfo("record"), { word })
       )
-      const { layerStdout } = Telemetry
-      Effect.runFork(
-        Effect.provide(Effect.andThen(records, Effect.sync(() => { ${last} })), layerStdout("${format}", false))
-      )`
+      const log = Telemetry.layer({ LOG_FORMAT: "${format}", LOG_LEVEL: "info" }, false)
+      Effect.runFork(Effect.provide(Effect.andThen(records, Effect.sync(() => { ${last} })), log))`
     const child = spawn(process.execPath, ["--input-type=module-typescript", "--eval", program], {
       cwd: import.meta.dirname,
       stdio: ["ignore", "pipe", "pipe"]
