@@ -159,7 +159,7 @@ const routes = ({ console, server = Server.defaults }: Options) =>
   console === undefined
     ? Server.layer(server)
     : Layer.merge(
-        Server.mount(undefined, server),
+        Server.mount(undefined, { ...server, alone: "/api/" }),
         Console.mount(server, { ...console, administratorKey: Redacted.make(apiKey) })
       )
 

@@ -174,7 +174,8 @@ const rateLimits = (settings: Settings.Settings) => {
 /** The API on all paths, and the console on its own. */
 const withConsole = (options: Server.Options, console: ConsoleSettings, administratorKey: Redacted.Redacted) =>
   Layer.merge(
-    Server.mount(undefined, options),
+    // All routes of the console are below `/console`.
+    Server.mount(undefined, { ...options, alone: "/api/" }),
     Layer.unwrap(
       Effect.map(readConsoleFiles(), (files) => Console.mount(options, { ...console, administratorKey, files }))
     )

@@ -1,7 +1,7 @@
 // Every route, still asking for its services.
 import { ByteSize, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
-import { HttpIncomingMessage, HttpRouter } from "effect/http"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { ApiKeysHttp } from "./access/ApiKeysHttp.ts"
@@ -53,6 +53,11 @@ export interface Options extends RequestPipeline.Options {
   readonly metricsToken?: Redacted.Redacted
   /** Whether the start page links to the console. Absent: it does not. */
   readonly hasConsole?: boolean
+  /**
+   * The beginning of paths that only the API has, such as `/api/`, where `mount` has no prefix: the router of the host program does not look
+   * for such a request in its own routes. Absent: it does for every request.
+   */
+  readonly alone?: `/${string}`
   /** The prefix of a host program's router that the routes are added to, for the documents. `mount` sets it. */
   readonly prefix?: `/${string}`
 }
@@ -142,8 +147,13 @@ export const mount = (prefix: `/${string}` | undefined, options: Options = defau
       if (prefix !== undefined) return
       // A router has no route, not even `/*`, for a path that it cannot decode, such as `/%zz`. The pipeline of the API answers all its errors.
       const answered = Effect.orDie(api)
-      yield* host.addGlobalMiddleware((found) =>
-        Effect.catchCauseIf(found, FailedRequests.isRouteNotFound, () => answered)
-      )
+      const { alone } = options
+      yield* host.addGlobalMiddleware((found) => {
+        const routed = Effect.catchCauseIf(found, FailedRequests.isRouteNotFound, () => answered)
+        if (alone === undefined) return routed
+        return Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
+          url.startsWith(alone) ? answered : routed
+        )
+      })
     })
   )

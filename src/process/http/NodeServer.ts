@@ -54,6 +54,14 @@ const write = (socket: Duplex, response: Response): void => {
 /** The response to the latest request of each connection. */
 type Latest = WeakMap<Duplex, ServerResponse>
 
+/** Responses keep the order of their requests: when the latest one is closed, all are. */
+const latestOf = (server: Server): Latest => {
+  const latest: Latest = new WeakMap()
+  const remember = ({ socket }: IncomingMessage, response: ServerResponse) => void latest.set(socket, response)
+  server.on("request", remember).on("checkContinue", remember)
+  return latest
+}
+
 /** A request gets one response, and responses keep the order of their requests. */
 const refuseBytes = (latest: Latest) => (error: NodeJS.ErrnoException, socket: Duplex) => {
   const response = responses[error.code ?? ""] ?? badRequest
@@ -72,15 +80,8 @@ const refuseExpectation = (_: IncomingMessage, response: ServerResponse): void =
   response.writeHead(expectationFailed.status, headersOf(expectationFailed)).end(bodyOf(expectationFailed))
 }
 
-const refuse = (server: Server): Server => {
-  const latest: Latest = new WeakMap()
-  const remember = ({ socket }: IncomingMessage, response: ServerResponse) => void latest.set(socket, response)
-  return server
-    .on("request", remember)
-    .on("checkContinue", remember)
-    .on("checkExpectation", refuseExpectation)
-    .on("clientError", refuseBytes(latest))
-}
+const refuse = (server: Server, latest: Latest): Server =>
+  server.on("checkExpectation", refuseExpectation).on("clientError", refuseBytes(latest))
 
 /** An HTTP/1.1 request names one host (RFC 9112, section 3.2). Node joins two of them with a comma. */
 const namesHost = ({ headers: { host }, httpVersionMinor }: Pick<IncomingMessage, "headers" | "httpVersionMinor">) =>
@@ -102,19 +103,12 @@ const patience = 30_000
  * listener. A socket is also silent while it is idle, which Node would close, and while a request is being handled, which has a
  * time limit of its own.
  */
-export const closeStalled = (server: Server, milliseconds: number = patience): Server => {
-  const responses = new WeakMap<Socket, number>()
-  const count = (socket: Socket, by: number) => void responses.set(socket, (responses.get(socket) ?? 0) + by)
+export const closeStalled = (server: Server, milliseconds: number = patience, latest = latestOf(server)): Server => {
   server.timeout = milliseconds
-  return server
-    .on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-      count(socket, 1)
-      response.once("close", () => count(socket, -1))
-    })
-    .on("timeout", (socket: Socket) => {
-      const isHandled = (responses.get(socket) ?? 0) > 0
-      if (!isHandled || socket.writableLength > 0) socket.destroy()
-    })
+  return server.on("timeout", (socket: Socket) => {
+    const isHandled = latest.get(socket)?.closed === false
+    if (!isHandled || socket.writableLength > 0) socket.destroy()
+  })
 }
 
 // Delays the closing of idle connections when the server closes: Node closes them at once, also one on which a request is
@@ -154,7 +148,8 @@ const make = (settings: Settings): Server => {
   server.maxHeadersCount = 0
   // Node would answer pipelined requests beyond this number with an empty 503.
   server.maxRequestsPerSocket = 0
-  return keepIdle(closeStalled(refuse(server)))
+  const latest = latestOf(server)
+  return keepIdle(closeStalled(refuse(server, latest), patience, latest))
 }
 
 /** Fails if the service could not listen, before the start changes the database. */

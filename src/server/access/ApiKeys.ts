@@ -2,7 +2,6 @@
 import { Cache, Context, DateTime, Duration, Effect, Exit, FiberSet, Layer, Option, Schema } from "effect"
 import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { Hex } from "effect/encoding"
 import { SqlClient } from "effect/sql"
 import { ApiKey, ApiKeyId, ApiKeyNotFound, defaultOverlapSeconds } from "../../domain/access/ApiKey.ts"
 import type {
@@ -30,7 +29,7 @@ import { currentAddress } from "../responses/CurrentRequest.ts"
 import * as ApiKeysRepo from "./ApiKeysRepo.ts"
 import { makeKeyLineageRepo } from "./ApiKeysRepo.ts"
 import type { FeeLimit, Holder } from "./ApiKeysRepo.ts"
-import { hashKey, isWellFormedKey, makeKey, makeKeyCreation, makeKeyEditing } from "./KeyChanges.ts"
+import { hashKey, keepKey, makeKey, makeKeyCreation, makeKeyEditing, readKey } from "./KeyChanges.ts"
 
 // Stores when API keys were used, in the background: a request does not wait for it and does not fail with it.
 
@@ -117,12 +116,14 @@ const makeKeyLookup = Effect.gen(function* () {
   }
 
   const find = Effect.fnUntraced(function* (key: Redacted.Redacted, from: string | undefined) {
-    if (!isWellFormedKey(key)) return Option.none()
-    const hash = Hex.encode(hashKey(key))
+    const read = readKey(key)
+    if (!read.isWellFormed) return Option.none()
+    const hash = read.hex
     if (!valid.has(hash) && strangers.isBlocked(from)) return yield* new Caller.TooManyRequests({ retryAfter: 1 })
     const found = yield* lookUp(hash)
     if (Option.isNone(found)) return Option.none()
     remember(hash)
+    keepKey(key, read)
     yield* touch(found.value.id, from)
     return Option.some(toCaller(found.value))
   })

@@ -11,7 +11,7 @@ import type { Use } from "../authentication/Authentication.ts"
 import { currentOrigin } from "../responses/CurrentRequest.ts"
 import type { Origin } from "../responses/CurrentRequest.ts"
 import { ApiKeys } from "./ApiKeys.ts"
-import { hashKey } from "./KeyChanges.ts"
+import { forgetKey, hashKey, keepKey, readKey } from "./KeyChanges.ts"
 
 // Records of what callers may repeat at will, such as refusals: they must not fill the audit log.
 
@@ -116,11 +116,15 @@ export const layer = (options: { readonly administrator: Redacted.Redacted }) =>
       const keys = yield* ApiKeys
       const refused = yield* makeRefusals
       const administrator: Caller = { id: "administrator" }
+      const asAdministrator = Effect.succeed(administrator)
       const expected = hashKey(options.administrator)
 
       const byApiKey = Effect.fnUntraced(function* (token: Redacted.Redacted, use: Use | undefined) {
         const found = yield* keys.find(token, use?.from)
-        if (Option.isNone(found)) return yield* new Unauthorized({})
+        if (Option.isNone(found)) {
+          forgetKey(token)
+          return yield* new Unauthorized({})
+        }
         const caller = found.value
         if (use === undefined || isAllowed(caller, use)) return caller
         yield* refused(caller, use)
@@ -128,8 +132,12 @@ export const layer = (options: { readonly administrator: Redacted.Redacted }) =>
       })
 
       return Authentication.of({
-        authenticate: (token, use) =>
-          timingSafeEqual(hashKey(token), expected) ? Effect.succeed(administrator) : byApiKey(token, use)
+        authenticate: (token, use) => {
+          const known = readKey(token)
+          if (!timingSafeEqual(known.hash, expected)) return byApiKey(token, use)
+          keepKey(token, known)
+          return asAdministrator
+        }
       })
     })
   )

@@ -36,29 +36,64 @@ import type { KeyCreator } from "./ApiKeysRepo.ts"
 
 // The text of API keys.
 
-/**
- * Keys are long and random, so that one round of SHA-256 is enough. `hash` returns a string, because that takes a third of the
- * time of a buffer.
- */
-export const hashKey = (key: Redacted.Redacted): Uint8Array =>
-  Buffer.from(hash("sha256", Redacted.value(key), "hex"), "hex")
+/** What follows from the text of a key alone. */
+interface ReadKey {
+  /** As the database has it. */
+  readonly hash: Uint8Array
+  readonly hex: string
+  /** A key with a wrong checksum is refused without a query. */
+  readonly isWellFormed: boolean
+}
 
 /** Secret scanners find keys by this prefix. */
 const keyPrefix = "er_key_"
 
 const checksum = (secret: string) => hash("sha256", keyPrefix + secret, "base64url").slice(0, 6)
 
-/** 256 random bits and a checksum. A key with a wrong checksum is refused without a query. */
+/** 256 random bits and a checksum. */
 export const makeKey = (): Redacted.Redacted => {
   const secret = randomBytes(32).toString("base64url")
   return Redacted.make(`${keyPrefix}${secret}${checksum(secret)}`)
 }
 
-export const isWellFormedKey = (key: Redacted.Redacted): boolean => {
-  const text = Redacted.value(key)
+const isWellFormed = (text: string): boolean => {
   const secret = text.slice(keyPrefix.length, -6)
   return text.startsWith(keyPrefix) && secret.length === 43 && text.endsWith(checksum(secret))
 }
+
+/**
+ * Keys are long and random, so that one round of SHA-256 is enough. `hash` returns a string, because that takes a third of the
+ * time of a buffer.
+ */
+const read = (text: string): ReadKey => {
+  const hex = hash("sha256", text, "hex")
+  return { hash: Buffer.from(hex, "hex"), hex, isWellFormed: isWellFormed(text) }
+}
+
+/** The number of keys that `usedKeys` has. */
+const maxUsed = 1000
+
+/** Keys that callers use, the newest last. Nothing here says that a key is valid: that is asked with each request. */
+const usedKeys = new Map<string, ReadKey>()
+
+export const readKey = (key: Redacted.Redacted): ReadKey => {
+  const text = Redacted.value(key)
+  return usedKeys.get(text) ?? read(text)
+}
+
+/** Called with a key that was valid just now: its next requests compute nothing of it. Other tokens are not kept. */
+export const keepKey = (key: Redacted.Redacted, known: ReadKey): void => {
+  const text = Redacted.value(key)
+  if (usedKeys.has(text)) return
+  const oldest = usedKeys.keys().next()
+  if (usedKeys.size >= maxUsed && oldest.done !== true) usedKeys.delete(oldest.value)
+  usedKeys.set(text, known)
+}
+
+/** Called with a key that is not valid, or not any more. */
+export const forgetKey = (key: Redacted.Redacted): void => void usedKeys.delete(Redacted.value(key))
+
+export const hashKey = (key: Redacted.Redacted): Uint8Array => readKey(key).hash
 
 /** Whether the caller may do everything that a key with these powers may do. */
 export const mayGrant = (

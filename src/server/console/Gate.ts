@@ -11,7 +11,6 @@ import { MisdirectedRequest } from "../../domain/request/Request.ts"
 import { isAllowed, makeRefusals } from "../access/KeyAuthentication.ts"
 import { Authentication } from "../authentication/Authentication.ts"
 import type { Use } from "../authentication/Authentication.ts"
-import { withMonotonic } from "../lifecycle/MonotonicClock.ts"
 import { makeTokenBuckets, RateLimits } from "../limits/RateLimits.ts"
 import * as Failures from "../responses/Failures.ts"
 import { preferredType } from "../responses/Respond.ts"
@@ -204,7 +203,7 @@ export const layerSessionAuthentication = Layer.effect(
 
     /** Takes a token of the requests that pages make by themselves with this key. */
     const admitPage = ({ id }: Caller) =>
-      withMonotonic(take({ key: id, limit, refillRate, tokens: 1, allowOverflow: false })).pipe(
+      take({ key: id, limit, refillRate, tokens: 1, allowOverflow: false }).pipe(
         Effect.orDie,
         Effect.flatMap(([remaining]) =>
           remaining < 0 ? Effect.fail(new TooManyRequests({ retryAfter })) : Effect.void

@@ -3,6 +3,7 @@ import { ByteSize, Clock, Context, Effect, Layer, Metric, Redacted, Schema } fro
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpServerError } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
+import type { HttpApiEndpoint } from "effect/http-api"
 import { createHash, timingSafeEqual } from "node:crypto"
 import { bodyLimitOf, isForEveryCaller, scopeOf } from "../../api/Endpoint.ts"
 import type { BodySize } from "../../api/Endpoint.ts"
@@ -105,9 +106,35 @@ export const makeBuckets = Effect.map(RateLimits, (limits) => {
   }
 })
 
-/** What the caller does is logged with its id. */
-const callAs = <A, E, R>(caller: Caller, handled: Effect.Effect<A, E, R>) =>
-  Effect.annotateLogs(Effect.provideService(handled, CurrentCaller, caller), "actor", caller.id)
+/** What the caller does is logged with its id. A request that did not pass the pipeline has no annotations of its own. */
+const callAs = <A, E, R>(caller: Caller, current: RequestState | undefined, handled: Effect.Effect<A, E, R>) => {
+  const called = Effect.provideService(handled, CurrentCaller, caller)
+  if (current === undefined) return Effect.annotateLogs(called, "actor", caller.id)
+  current.actor = caller.id
+  current.annotations["actor"] = caller.id
+  return called
+}
+
+/** What an endpoint says of each of its uses. */
+const useOf = (group: string, endpoint: HttpApiEndpoint.Top): Omit<Use, "relayerId" | "from"> | undefined =>
+  isForEveryCaller(endpoint)
+    ? undefined
+    : {
+        group,
+        endpoint: endpoint.identifier,
+        method: endpoint.method,
+        route: endpoint.path,
+        scope: scopeOf(endpoint)
+      }
+
+/** The same, made once for each endpoint. */
+const makeUses = () => {
+  const made = new Map<HttpApiEndpoint.Top, ReturnType<typeof useOf>>()
+  return (group: string, endpoint: HttpApiEndpoint.Top) => {
+    if (!made.has(endpoint)) made.set(endpoint, useOf(group, endpoint))
+    return made.get(endpoint)
+  }
+}
 
 export const AuthorizationHttp = Layer.effect(
   Authorization,
@@ -127,6 +154,8 @@ export const AuthorizationHttp = Layer.effect(
       yield* Metric.update(counter, 0)
     }
 
+    const useOf = makeUses()
+
     const refuseOutdated = Effect.flatMap(schema.isOutdated, (isOutdated) =>
       isOutdated ? Effect.die(new ServiceUnavailable({})) : Effect.void
     )
@@ -139,24 +168,15 @@ export const AuthorizationHttp = Layer.effect(
           const current = Context.get(context, CurrentRequest)
           const name = `${group.identifier}.${endpoint.identifier}`
           const handled = headers["x-relayer-debug"] === "true" ? recordRequest(httpEffect, name) : httpEffect
-          const use = isForEveryCaller(endpoint)
-            ? undefined
-            : {
-                group: group.identifier,
-                endpoint: endpoint.identifier,
-                method: endpoint.method,
-                route: endpoint.path,
-                scope: scopeOf(endpoint),
-                relayerId: params.relayer_id,
-                from: current?.clientAddress
-              }
+          const made = useOf(group.identifier, endpoint)
+          const use = made && { ...made, relayerId: params.relayer_id, from: current?.clientAddress }
           return Effect.andThen(refuseOutdated, credentials.authenticate(credential, use)).pipe(
             Effect.tapErrorTag("Forbidden", ({ callerId }) =>
               callerId === undefined ? Effect.void : consume(callerId, current)
             ),
             Effect.flatMap((caller) => {
-              if (current !== undefined) current.actor = caller.id
-              return Effect.andThen(consume(caller.id, current), callAs(caller, requests.admit(caller, handled)))
+              const called = callAs(caller, current, requests.admit(caller, handled))
+              return Effect.andThen(consume(caller.id, current), called)
             })
           )
         })

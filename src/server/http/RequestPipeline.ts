@@ -90,7 +90,11 @@ const beginExchange = (
   inFlightRequests.modifyUnsafe(1, context)
   return {
     request,
-    state: makeRequestState(requestIdOf(request.headers["x-request-id"]), clientAddressOf(request)),
+    state: makeRequestState(
+      requestIdOf(request.headers["x-request-id"]),
+      clientAddressOf(request),
+      Context.get(context, References.CurrentLogAnnotations)
+    ),
     started: performance.now(),
     mountedAt: Context.getOrUndefined(context, HttpRouter.RouteContext),
     endpoint: "unmatched"
@@ -102,10 +106,10 @@ const provideExchange = (
   context: Context.Context<ExchangeRequest>,
   { request, state }: Exchange
 ): Context.Context<ExchangeRequest> => {
-  const annotations = { ...Context.get(context, References.CurrentLogAnnotations), request_id: state.id }
-  const provided = context.pipe(
-    Context.add(CurrentRequest, state),
-    Context.add(References.CurrentLogAnnotations, annotations)
+  const provided = Context.add(
+    Context.add(context, CurrentRequest, state),
+    References.CurrentLogAnnotations,
+    state.annotations
   )
   return request === Context.get(context, HttpServerRequest.HttpServerRequest)
     ? provided
@@ -121,6 +125,8 @@ const noteRoute = (exchange: Exchange, { context }: Fiber.Fiber<unknown, unknown
 /** Milliseconds with one decimal. */
 const rounded = (ms: number): number => Math.round(ms * 10) / 10
 
+const logged = { atInfo: Effect.logInfo("request"), atDebug: Effect.logDebug("request") }
+
 /** `status` is `aborted` if the client has disconnected. The line in the log has no query, which may contain data. */
 const endExchange = (
   { state, request, started, endpoint }: Exchange,
@@ -133,8 +139,7 @@ const endExchange = (
   inFlightRequests.modifyUnsafe(-1, fiber.context)
   measureRequest({ endpoint, method, status }, ms / 1000, fiber.context)
   if (!LogLevel.isGreaterThanOrEqualTo(level, fiber.getRef(References.MinimumLogLevel))) return Effect.void
-  const line = level === "Info" ? Effect.logInfo("request") : Effect.logDebug("request")
-  return Effect.annotateLogs(line, {
+  return Effect.annotateLogs(level === "Info" ? logged.atInfo : logged.atDebug, {
     method,
     route: endpoint,
     status: status === "aborted" ? status : Number(status),
@@ -143,6 +148,42 @@ const endExchange = (
     ...(state.clientAddress === undefined ? {} : { client_address: state.clientAddress }),
     request_id: state.id
   })
+}
+
+// Time limits of requests. All of them have the same length, so that the oldest one ends first, and one timer of Node serves all.
+
+const makeTimeLimits = (milliseconds: number) => {
+  /** When each limit ends, the first one first. Milliseconds of a monotonic clock. */
+  const ends = new Map<() => void, number>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const check = () => {
+    timer = undefined
+    const now = performance.now()
+    for (const [interrupt, end] of ends) {
+      if (end > now) {
+        // What was interrupted may have begun a limit anew.
+        clearTimeout(timer)
+        timer = setTimeout(check, Math.ceil(end - now))
+        return
+      }
+      ends.delete(interrupt)
+      interrupt()
+    }
+  }
+
+  return {
+    start: (interrupt: () => void): void => {
+      ends.set(interrupt, performance.now() + milliseconds)
+      timer ??= setTimeout(check, milliseconds)
+    },
+    stop: (interrupt: () => void): void => {
+      ends.delete(interrupt)
+      if (ends.size > 0) return
+      clearTimeout(timer)
+      timer = undefined
+    }
+  }
 }
 
 // Cross-origin requests of browsers, from the origins that the configuration allows.
@@ -317,6 +358,8 @@ const make = (options: Options) =>
     const cors = makeCors(options.corsOrigins ?? [], yield* Strangers)
     const clientAddressOf = addressReader(options.trustedProxies ?? makeTrustedProxies([]))
 
+    const limits = makeTimeLimits(options.requestTimeoutMs)
+
     const finish = (response: Response, { request, state }: Exchange): Response => {
       const complete = HttpServerResponse.setHeaders(response, [
         ...fixed,
@@ -335,27 +378,29 @@ const make = (options: Options) =>
         Effect.catchCauseIf(httpEffect, FailedRequests.isRouteNotFound, () => Effect.interruptible(unmatched.respond))
       )
       const pipeline = Effect.withFiber<Response, Types.unhandled, Request>((fiber) => {
-        const exchange = beginExchange(fiber.context, clientAddressOf)
-        const startTimer = () => setTimeout(() => fiber.interruptUnsafe(), options.requestTimeoutMs)
-        let timer = startTimer()
-        const stop = () => clearTimeout(timer)
+        const { context } = fiber
+        const exchange = beginExchange(context, clientAddressOf)
+        const interrupt = () => fiber.interruptUnsafe()
+        const stop = () => limits.stop(interrupt)
         const restart = () => {
           stop()
-          timer = startTimer()
+          limits.start(interrupt)
         }
+        limits.start(interrupt)
         exchange.state.timeLimit = { ms: options.requestTimeoutMs, stop, restart }
         const refusal = options.refusal?.(exchange.request)
-        const answered =
-          refusal === undefined
-            ? Effect.onExit(handled, () => Effect.sync(() => noteRoute(exchange, fiber)))
-            : Effect.succeed(refusal)
+        // What `updateContext` does, without a frame of its own: the last step puts the context back.
+        fiber.setContext(provideExchange(context as Context.Context<Request>, exchange))
 
-        return Effect.updateContext(answered, (context: Context.Context<Request>) =>
-          provideExchange(context, exchange)
-        ).pipe(
-          Effect.catchCause((cause) => FailedRequests.respond(cause, exchange.state.id)),
-          Effect.map((response) => finish(response, exchange)),
-          Effect.onExit((exit) => {
+        return Effect.onExit(
+          Effect.matchCauseEffect(refusal === undefined ? handled : Effect.succeed(refusal), {
+            onSuccess: (response) => Effect.succeed(finish(response, exchange)),
+            onFailure: (cause) =>
+              Effect.map(FailedRequests.respond(cause, exchange.state.id), (response) => finish(response, exchange))
+          }),
+          (exit) => {
+            noteRoute(exchange, fiber)
+            fiber.setContext(context)
             stop()
             return endExchange(
               exchange,
@@ -363,7 +408,7 @@ const make = (options: Options) =>
               fiber,
               logLevel
             )
-          })
+          }
         )
       })
       return compress(pipeline)

@@ -123,6 +123,7 @@ export const makeSchemaWatch = Effect.gen(function* () {
   let isOutdated = false
   /** Monotonic nanoseconds. Absent: not read yet. */
   let readAt: bigint | undefined
+  /** Absent: it has ended. */
   let reading: Fiber.Fiber<void> | undefined
 
   const changed = (oldest: number) =>
@@ -141,7 +142,8 @@ export const makeSchemaWatch = Effect.gen(function* () {
       isOutdated = oldest > latestMigration
       return before === isOutdated ? Effect.void : changed(oldest)
     }),
-    Effect.ignoreCause
+    Effect.ignoreCause,
+    Effect.ensuring(Effect.sync(() => void (reading = undefined)))
   )
 
   /** Concurrent callers wait for the same reading, which goes on if one of them is interrupted. */

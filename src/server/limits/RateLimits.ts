@@ -8,7 +8,7 @@ import { isAdministrator, TooManyRequests } from "../../domain/access/Caller.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { withShare } from "../../sql/Transaction.ts"
 import type { ConnectionShare } from "../../sql/Transaction.ts"
-import { withMonotonic, withMonotonicAround } from "../lifecycle/MonotonicClock.ts"
+import { withMonotonicAround } from "../lifecycle/MonotonicClock.ts"
 import { callerLimitRefusalsTotal, rateLimitedRequestsTotal, rateLimitStoreFailuresTotal } from "./RateLimitMetrics.ts"
 
 // Token buckets in the memory of this instance. A bucket that is full again is forgotten: an unknown key has a full one.
@@ -39,8 +39,10 @@ export const makeTokenBuckets = (): TokenBuckets => {
     }
   }
 
+  // By a monotonic clock: if a clock is set back, every bucket would stay empty for that time.
   const take: TokenBuckets["take"] = ({ allowOverflow, key, limit, refillRate, tokens }) =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
+    Effect.map(Clock.monotonicTimeNanos, (nanos) => {
+      const now = Number(nanos / 1_000_000n)
       forget(now)
       const interval = Duration.toMillis(refillRate)
       const found = buckets.get(key) ?? { tokens: limit, since: now }
@@ -81,15 +83,15 @@ export const rateLimitHeaders = ({ burst, requestsPerSecond }: Options) => {
 }
 
 /**
- * Counters in the memory of this process, by a monotonic clock: if a clock is set back, every bucket would stay empty for that
- * time. Each layer that is built has its own counters. The store of Effect would keep the bucket of every caller for ever.
+ * Counters in the memory of this process. Each layer that is built has its own counters. The store of Effect would keep the bucket of
+ * every caller for ever.
  */
 const layerStore = Layer.fresh(
   Layer.effect(
     RateLimiter.RateLimiterStore,
     Effect.map(RateLimiter.RateLimiterStore, (store) => {
       const { take } = makeTokenBuckets()
-      return { ...store, tokenBucket: (options) => withMonotonic(take(options)) }
+      return { ...store, tokenBucket: take }
     })
   ).pipe(Layer.provide(RateLimiter.layerStoreMemory))
 )
@@ -103,16 +105,11 @@ type Exceeded = RateLimiter.RateLimiterError & { readonly reason: RateLimiter.Ra
 
 type Take = (caller: string) => Effect.Effect<RateLimiter.ConsumeResult, RateLimiter.RateLimiterError>
 
-const takeFrom =
-  (limiter: RateLimiter.RateLimiter, { burst, requestsPerSecond }: Options): Take =>
-  (caller) =>
-    limiter.consume({
-      key: caller,
-      limit: burst,
-      window: Duration.seconds(burst / requestsPerSecond),
-      algorithm: "token-bucket",
-      onExceeded: "fail"
-    })
+const takeFrom = (limiter: RateLimiter.RateLimiter, { burst, requestsPerSecond }: Options): Take => {
+  const window = Duration.seconds(burst / requestsPerSecond)
+  return (caller) =>
+    limiter.consume({ key: caller, limit: burst, window, algorithm: "token-bucket", onExceeded: "fail" })
+}
 
 /** Longest wait for a shared store: a request is worth more than an exact count. */
 const storeTimeout = "250 millis"

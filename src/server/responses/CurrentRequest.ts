@@ -23,13 +23,21 @@ export interface RequestState {
   timeLimit?: TimeLimit
   /** Set by the endpoint. A response that is stored for its `Idempotency-Key` keeps them. */
   readonly headers: Map<string, string>
+  /** What records of the log about this request have: its id and, as soon as it is known, its caller. */
+  readonly annotations: Record<string, unknown>
   /** True of this response only, such as the state of the rate limit. They are never stored. */
   readonly ownHeaders: Map<string, string>
 }
 
-export const makeRequestState = (id: string, clientAddress: string | undefined): RequestState => ({
+/** `around`: what records of the log have outside of this request. */
+export const makeRequestState = (
+  id: string,
+  clientAddress: string | undefined,
+  around: Readonly<Record<string, unknown>>
+): RequestState => ({
   id,
   clientAddress,
+  annotations: { ...around, request_id: id },
   actor: undefined,
   headers: new Map(),
   ownHeaders: new Map()

@@ -93,6 +93,22 @@ layerEach(TestApi.layer())("API keys", (it) => {
     })
   )
 
+  it.effect("a key that is in use loses what it may do with the next request, whoever takes it away", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const narrowed = yield* make({ scopes: ["relayers:read", "signers:read"] })
+      const removed = yield* make({ scopes: ["relayers:read"] })
+      const useAll = Effect.forEach([narrowed, removed], ({ key }) => statusOf("/api/v1/relayers", { key }))
+      for (let times = 0; times < 3; times++) assert.deepStrictEqual(yield* useAll, [200, 200])
+      yield* call(`/api/v1/api-keys/${narrowed.id}`, { method: "PATCH", body: { scopes: ["signers:read"] } })
+      // Another instance knows nothing of what this one remembers.
+      yield* sql`DELETE FROM api_keys WHERE id = ${removed.id}`
+      assert.deepStrictEqual(yield* useAll, [403, 401])
+      assert.deepStrictEqual(yield* useAll, [403, 401])
+      assert.strictEqual(yield* statusOf("/api/v1/signers", { key: narrowed.key }), 200)
+    })
+  )
+
   it.effect("a key that was revoked in a transaction that is rolled back still works", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
