@@ -361,6 +361,22 @@ export const guard: ReadonlyArray<Mutant> = [
       before: "[meantBy(lib, address), ...delegatesIn(lib, nestedDelegates)]",
       after: "nestedDelegates.length < 0 ? [] : [meantBy(lib, address)]",
       test: `${guards}/GuardCredentials.test.ts`
+    },
+    {
+      name: "decoded-envelope-belongs-to-its-network",
+      rule: "An envelope that was decoded for one network is decoded anew for another one.",
+      source: `${attacks} 43`,
+      before: '`${Buffer.from(networkId).toString("latin1")}${text}`',
+      after: '`${Buffer.from(networkId).toString("latin1").length}${text}`',
+      test: `${guards}/StellarSignatures.test.ts`
+    },
+    {
+      name: "decoded-envelope-is-read-by-its-reader",
+      rule: "The signatures of an envelope that was decoded before are compared with the accounts that are known now.",
+      source: `${attacks} 43`,
+      before: "candidatesOf(hash, signatures, [plain.source.address, ...known])",
+      after: "candidatesOf(hash, signatures, [plain.source.address, ...[...known].slice(0, 0)])",
+      test: `${guards}/StellarSignatures.test.ts`
     }
   ]),
   ...inFile("src/networks/stellar/chain/StellarCalls.ts", [

@@ -311,6 +311,15 @@ export const signatures: ReadonlyArray<Mutant> = [
       after: "return settings === undefined ? terms : { ...terms, baseReserve: terms.baseReserve }",
       test: "test/networks/stellar/requests/Signing.test.ts",
       only: "counts for a key with a max_value the reserve"
+    },
+    {
+      name: "given-authorizations-may-name-own-accounts",
+      rule: "Authorizations that a caller gives with operations are compared with the accounts of the service.",
+      source: `${attacks} 43`,
+      before: `operation.auth?.type === "xdr"`,
+      after: `operation.auth?.type === "none"`,
+      test: `test/networks/stellar/chain/GuardCredentials.test.ts`,
+      only: "are looked for"
     }
   ]),
   ...inFile(`${source}/DecideSignature.ts`, [

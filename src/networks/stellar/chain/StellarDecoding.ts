@@ -276,35 +276,86 @@ export interface Reading {
   readonly known: Iterable<string>
 }
 
+/** An envelope of a kind that the guard refuses. */
+type OtherEnvelope = Exclude<Envelope, TransactionEnvelope>
+
+/** What an envelope says, whoever reads it. Whose its signatures are depends on the accounts that the reader knows. */
+interface Decoded {
+  readonly plain: Omit<TransactionEnvelope, "signatures">
+  readonly hash: Uint8Array
+  readonly signatures: ReadonlyArray<Xdr.DecoratedSignature>
+}
+
 /** Throws if a value has no plain form. */
-const transactionOf = (
-  lib: Library,
-  { tx, signatures }: Xdr.TransactionV1Envelope,
-  { networkId, known }: Reading
-): TransactionEnvelope => {
-  const source = partyOf(tx.sourceAccount)
-  const bytes = hashOf(networkId, tx.toXdr())
+const transactionOf = (lib: Library, { tx, signatures }: Xdr.TransactionV1Envelope, networkId: Uint8Array): Decoded => {
+  const hash = hashOf(networkId, tx.toXdr())
   return {
-    kind: "transaction",
-    hash: bytes.toString("hex"),
-    source,
-    fee: BigInt(tx.fee),
-    sequence: tx.seqNum,
-    ...boundsOf(tx.cond),
-    hasMemo: tx.memo.type !== "memoNone",
-    operations: tx.operations.map((operation) => operationOf(lib, operation)),
-    ...(tx.ext.type === "sorobanData" ? { resourceFee: tx.ext.sorobanData.resourceFee } : {}),
-    signatureCount: signatures.length,
-    signatures: candidatesOf(bytes, signatures, [source.address, ...known])
+    hash,
+    signatures,
+    plain: {
+      kind: "transaction",
+      hash: hash.toString("hex"),
+      source: partyOf(tx.sourceAccount),
+      fee: BigInt(tx.fee),
+      sequence: tx.seqNum,
+      ...boundsOf(tx.cond),
+      hasMemo: tx.memo.type !== "memoNone",
+      operations: tx.operations.map((operation) => operationOf(lib, operation)),
+      ...(tx.ext.type === "sorobanData" ? { resourceFee: tx.ext.sorobanData.resourceFee } : {}),
+      signatureCount: signatures.length
+    }
   }
 }
+
+const notValid = "has a value that is not valid"
 
 /** The library refuses trailing bytes, and values that nest too deep. */
 const parse = (lib: Library, text: string): Result.Result<Xdr.TransactionEnvelope, Refusal> =>
   readingXdr(() => lib.xdr.TransactionEnvelope.fromXdr(text, "base64"), "is not the XDR of an envelope")
 
+/** The newest envelopes that are kept. */
+const maxKept = 512
+
+/** Characters of the longest envelope that is kept: a payment has about 300, and all together a few megabytes. */
+const longestKept = 4096
+
+/** By text, in the network of the id. An envelope of a user is decoded when it is named, accepted, prepared and signed. */
+const kept = new Map<string, Decoded | OtherEnvelope>()
+
+const keep = (name: string, decoded: Decoded | OtherEnvelope): void => {
+  const oldest = kept.size < maxKept ? undefined : kept.keys().next().value
+  if (oldest !== undefined) kept.delete(oldest)
+  kept.set(name, decoded)
+}
+
+/** With whether the signatures of the known accounts fit. */
+const readBy = (decoded: Decoded | OtherEnvelope, known: Iterable<string>): Result.Result<Envelope, Refusal> => {
+  if ("kind" in decoded) return Result.succeed(decoded)
+  const { hash, plain, signatures } = decoded
+  return readingXdr(
+    () => ({ ...plain, signatures: candidatesOf(hash, signatures, [plain.source.address, ...known]) }),
+    notValid
+  )
+}
+
 /** Decoded, encoded again and compared, so that one envelope has one text. */
 export const decodeWith = (lib: Library, text: string, reading: Reading): Result.Result<Envelope, Refusal> => {
+  const { known, networkId } = reading
+  if (text.length > longestKept) return Result.flatMap(decodeAnew(lib, text, networkId), (one) => readBy(one, known))
+  const name = `${Buffer.from(networkId).toString("latin1")}${text}`
+  const before = kept.get(name)
+  if (before !== undefined) return readBy(before, known)
+  return Result.flatMap(decodeAnew(lib, text, networkId), (decoded) => {
+    keep(name, decoded)
+    return readBy(decoded, known)
+  })
+}
+
+const decodeAnew = (
+  lib: Library,
+  text: string,
+  networkId: Uint8Array
+): Result.Result<Decoded | OtherEnvelope, Refusal> => {
   if (text.length > maxXdrLength) return refuse("xdr_encoding", `expected at most ${maxXdrLength} characters`)
   if (!base64.test(text) || text.length % 4 !== 0) {
     return refuse("xdr_encoding", "expected base64 of the standard alphabet, with padding and without white space")
@@ -315,7 +366,7 @@ export const decodeWith = (lib: Library, text: string, reading: Reading): Result
   if (textOf(envelope) !== text) return refuse("xdr_not_canonical", "is not the canonical text of its envelope")
   if (envelope.type === "envelopeTypeTxV0") return Result.succeed({ kind: "v0" })
   if (envelope.type === "envelopeTypeTxFeeBump") return Result.succeed({ kind: "feeBump" })
-  return readingXdr(() => transactionOf(lib, envelope.v1, reading), "has a value that is not valid")
+  return readingXdr(() => transactionOf(lib, envelope.v1, networkId), notValid)
 }
 
 export const decode = Effect.fn("StellarDecoding.decode")((text: string, reading: Reading) =>

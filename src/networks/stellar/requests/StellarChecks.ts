@@ -159,6 +159,16 @@ const mismatch = (body: Body, mode: GuardMode, { source, timeBounds }: Transacti
   return isOther ? { field: "valid_until", message: "must be the maxTime of the envelope, or absent" } : undefined
 }
 
+const noAccounts: ReadonlySet<string> = new Set()
+
+/**
+ * Whether the envelope can name accounts of the service that are not its relayer, in a place where no rule allows them. What the
+ * service builds of operations has the relayer as its source and no signature, and others only sign in entries of `auth` that the caller gives.
+ */
+export const namesOthers = (mode: GuardMode, { operations = [] }: StellarRequest): boolean =>
+  mode !== "operations" ||
+  operations.some((operation) => operation.type !== "payment" && operation.auth?.type === "xdr")
+
 const guestOf = ({ hash, sequence, source, timeBounds }: TransactionEnvelope): Guest => ({
   account: source.address,
   sequence,
@@ -245,7 +255,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
     const networkId = networkIdOf(target.network.passphrase)
     const drafted = yield* Effect.result(draftOf(target.relayer.address, request, networkId))
     if (Result.isFailure(drafted)) return yield* refused(drafted.failure)
-    const own = yield* ownAccounts({ text: drafted.success })
+    const own = namesOthers(mode, request) ? yield* ownAccounts({ text: drafted.success }) : noAccounts
     const terms = termsOf(lib, { target, own, maxFee: request.max_fee, now })
     const decoded = yield* decode(drafted.success, { networkId, known: own })
     const guarded = Result.flatMap(decoded, (envelope) => guard(mode, envelope, terms))

@@ -5,6 +5,7 @@ import * as lib from "@stellar/stellar-sdk/base"
 import { Operation, xdr } from "@stellar/stellar-sdk/base"
 import { belowForward, entryOf as readEntry } from "../../../../src/networks/stellar/chain/StellarDrafts.ts"
 import { exceededLimit, sendsOf } from "../../../../src/networks/stellar/rules/Envelope.ts"
+import { namesOthers } from "../../../../src/networks/stellar/requests/StellarChecks.ts"
 import { expiredAuth, notGranted } from "../../../../src/networks/stellar/rules/Guard.ts"
 import {
   addressEntry,
@@ -255,3 +256,21 @@ function sequenceBytes(): string {
     .sequence.toString(16)
     .padStart(16, "0")
 }
+
+describe("accounts of the service", () => {
+  it("are looked for in all that others have made, and not in what the service builds of operations alone", () => {
+    const go = { type: "invoke_contract" as const, contract_address: counterContract, function_name: "go", args: [] }
+    const paying = {
+      type: "payment" as const,
+      destination: user.publicKey(),
+      asset: { type: "native" as const },
+      amount: 1n
+    }
+    const given = { ...go, auth: { type: "xdr" as const, entries: [python.v2] } }
+    assert.isFalse(namesOthers("operations", { operations: [paying, paying] }))
+    assert.isFalse(namesOthers("operations", { operations: [go] }))
+    assert.isFalse(namesOthers("operations", { operations: [{ ...go, auth: { type: "source_account" } }] }))
+    assert.isTrue(namesOthers("operations", { operations: [given] }))
+    for (const mode of ["unsigned", "sign", "bump", "built", "forward"] as const) assert.isTrue(namesOthers(mode, {}))
+  })
+})

@@ -1,8 +1,16 @@
 // Signatures are recognized among many accounts by the letters of an address that a hint decides.
 import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
 import { Keypair, xdr } from "@stellar/stellar-sdk/base"
 import { createHash } from "node:crypto"
-import { accountsIn, candidatesOf, isSignedBy } from "../../../../src/networks/stellar/chain/StellarLibrary.ts"
+import { decode } from "../../../../src/networks/stellar/chain/StellarDecoding.ts"
+import {
+  accountsIn,
+  candidatesOf,
+  isSignedBy,
+  networkIdOf
+} from "../../../../src/networks/stellar/chain/StellarLibrary.ts"
+import { envelope, keyNamed, payment } from "../../../../testkit/stellar/Building.ts"
 
 const hash = createHash("sha256").update("a transaction").digest()
 
@@ -42,6 +50,61 @@ describe("a signature", () => {
       assert.strictEqual(isSignedBy(address, of, signature), isValid)
     }
   })
+})
+
+describe("an envelope that was decoded before", () => {
+  const [user, own] = [keyNamed("user"), keyNamed("own")]
+  const network = "a network"
+  const text = envelope(user, [payment("GADQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOZPI", 1n)], {
+    sequence: 1n,
+    network,
+    signers: [user, own]
+  })
+  const read = (passphrase: string, known: ReadonlyArray<string>) =>
+    Effect.map(decode(text, { networkId: networkIdOf(passphrase), known }), (decoded) => {
+      const found = Result.getOrThrow(decoded)
+      return found.kind === "transaction" ? found : assert.fail(found.kind)
+    })
+
+  it.effect("has the signatures of the accounts that each reader knows", () =>
+    Effect.gen(function* () {
+      const ofUser = { address: user.publicKey(), isValid: true }
+      const ofOwn = { address: own.publicKey(), isValid: true }
+      for (let times = 0; times < 2; times++) {
+        assert.deepStrictEqual((yield* read(network, [])).signatures, [ofUser])
+        assert.deepStrictEqual((yield* read(network, [own.publicKey()])).signatures, [ofUser, ofOwn])
+      }
+    })
+  )
+
+  it.effect("has a hash and verdicts of its own on each network", () =>
+    Effect.gen(function* () {
+      for (let times = 0; times < 2; times++) {
+        const here = yield* read(network, [])
+        const there = yield* read("another network", [])
+        assert.notStrictEqual(here.hash, there.hash)
+        assert.deepStrictEqual(
+          [...here.signatures, ...there.signatures].map(({ isValid }) => isValid),
+          [true, false]
+        )
+      }
+    })
+  )
+
+  it.effect("is refused again if it was refused", () =>
+    Effect.gen(function* () {
+      const reading = { networkId: networkIdOf(network), known: [] }
+      for (let times = 0; times < 2; times++) {
+        for (const [given, code] of [
+          [`${text.slice(0, -4)}AAA=`, "xdr_invalid"],
+          [`${text} `, "xdr_encoding"]
+        ] as const) {
+          const decoded = yield* decode(given, reading)
+          assert.strictEqual(Result.isFailure(decoded) ? decoded.failure.code : "accepted", code)
+        }
+      }
+    })
+  )
 })
 
 describe("the accounts that XDR may name", () => {

@@ -7,9 +7,11 @@ import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { Vault } from "../../../../testkit/Vault.ts"
 import {
+  addressEntry,
   call as callOf,
   envelope,
   feeBump,
+  invocation,
   keyNamed,
   payment,
   transaction
@@ -237,6 +239,18 @@ layer(api, { excludeTestServices: true })("a stellar relayer", (it) => {
       const inside = envelope(user, [payment(receiver, xlm, muxed(other))], soon)
       const operation = yield* send({ transaction_xdr: inside, fee_bump: true })
       assert.include(operation.json.error ?? "", "operation_source")
+    })
+  )
+
+  it.effect("refuses operations with an authorization of an account of the service, also one that never sent", () =>
+    Effect.gen(function* () {
+      const { address, send } = yield* relayerAt({ ledgerMs: 0 })
+      const { address: other } = yield* relayerAt({ ledgerMs: 0 })
+      for (const one of [address, other]) {
+        const entry = addressEntry(one, invocation(counterContract, "increment")).toXdr("base64")
+        const { json } = yield* send({ operations: [invoke({ auth: { type: "xdr", entries: [entry] } })] })
+        assert.include(json.error ?? "", "auth_of_own_account")
+      }
     })
   )
 
