@@ -67,6 +67,8 @@ interface NetworkRow {
   readonly definition: NetworkDefinition
   readonly value: Network
   readonly version: string
+  /** Of rows in a database, which the kit does not have. */
+  readonly origins: readonly []
 }
 
 interface SignerRow {
@@ -131,9 +133,9 @@ const makeNetworks = Effect.gen(function* () {
 
   const save = Effect.fnUntraced(function* (
     type: "network.created" | "network.updated",
-    row: Omit<NetworkRow, "version">
+    row: Pick<NetworkRow, "definition" | "value">
   ) {
-    const saved = { ...row, version: store.nextVersion() }
+    const saved: NetworkRow = { ...row, version: store.nextVersion(), origins: [] }
     store.networks.set(row.value.id, saved)
     feed.publish({ type, id: row.value.id, data: encodeNetwork(row.value) }, yield* Clock.currentTimeMillis)
     return saved
@@ -155,7 +157,7 @@ const makeNetworks = Effect.gen(function* () {
   const own = yield* TestChain.createNetwork
   const definition = definitionOf(own)
   const value = yield* Effect.orDie(resolve(definition))
-  store.networks.set(value.id, { definition, value, version: store.nextVersion() })
+  store.networks.set(value.id, { definition, value, version: store.nextVersion(), origins: [] })
 
   const held = Effect.fnUntraced(function* (id: NetworkId, ifMatch: string | undefined) {
     const row = yield* orNotFound(id)
@@ -252,6 +254,7 @@ const storedOf = (value: Relayer, number: number, version: string): StoredRelaye
   json: JSON.stringify(encodeRelayer(value)),
   mac: null,
   version,
+  state: undefined,
   number,
   value
 })

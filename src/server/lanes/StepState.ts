@@ -97,11 +97,11 @@ export const makeLaneFees = Effect.gen(function* () {
 })
 
 // The pulse: when the steps of one process begin that something accepted asks for. What is accepted between two moments of it shares a
-// step, and lanes that step at the same moment share statements (ADR 0040).
+// step, and lanes that step at the same moment share statements (ADR 0026).
 
 /**
  * Milliseconds between two moments: a `perBlock`th of the block time, within these bounds. 50 ms halve the processor time of PostgreSQL at 50
- * transactions a second, and a transaction waits for 25 ms on average (ADR 0040).
+ * transactions a second, and a transaction waits for 25 ms on average (ADR 0026).
  */
 const pulseInterval = { minimum: 50, maximum: 250, perBlock: 20 } as const
 

@@ -1,4 +1,4 @@
-// Acceptances that are stored whole by one statement: the transaction, its audit record, its event and the delivery of the event (ADR 0041).
+// Acceptances that are stored whole by one statement: the transaction, its audit record, its event and the delivery of the event (ADR 0027).
 import { Effect } from "effect"
 import { rowState } from "../../sql/Rows.ts"
 import { client, query } from "../../sql/Transaction.ts"

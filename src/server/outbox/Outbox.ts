@@ -1,6 +1,7 @@
 // The outbox: deliveries are written in the transaction of the event that they report.
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
+import type { Statement } from "effect/sql"
 import type { KnownEventType } from "../../domain/event/Event.ts"
 import * as Webhook from "../../domain/notification/Webhook.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"

@@ -143,7 +143,7 @@ export const commits: ReadonlyArray<Mutant> = [
     {
       name: "pulse-follows-the-blocks",
       rule: "The pulse of a lane is a share of the block time of its network.",
-      source: "docs/adr/0040-the-pulse-of-a-process.md",
+      source: "docs/adr/0026-the-pulse-of-a-process.md",
       before: "  memory.blockTime = owner.relayer.blockTime\n",
       after: "",
       test: "test/server/lanes/Pulse.test.ts",
@@ -172,7 +172,7 @@ export const commits: ReadonlyArray<Mutant> = [
     {
       name: "command-waits-for-no-pulse",
       rule: "A cancel or a replacement races with the next block, and does not wait for the pulse.",
-      source: "docs/adr/0040-the-pulse-of-a-process.md",
+      source: "docs/adr/0026-the-pulse-of-a-process.md",
       before: 'reason === "accepted" ? Effect.void : urged.open',
       after: "Effect.void",
       test: "test/server/lanes/LaneLife.test.ts",
@@ -181,7 +181,7 @@ export const commits: ReadonlyArray<Mutant> = [
     {
       name: "nothing-is-missed-during-a-step",
       rule: "What is accepted after a step has read the ledger has another step.",
-      source: "docs/adr/0040-the-pulse-of-a-process.md",
+      source: "docs/adr/0026-the-pulse-of-a-process.md",
       before: `    yield* Effect.andThen(asked.close, urged.close)
     const next = yield* supervised(step)
 `,
@@ -194,7 +194,7 @@ export const commits: ReadonlyArray<Mutant> = [
     {
       name: "lanes-share-the-pulse",
       rule: "Lanes of one process step together while it signs.",
-      source: "docs/adr/0040-the-pulse-of-a-process.md",
+      source: "docs/adr/0026-the-pulse-of-a-process.md",
       before: "      pulse,\n",
       after: "      pulse: makePulse(),\n",
       test: "test/server/lanes/Pulse.test.ts",
