@@ -145,7 +145,8 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
         signer_id: "%20",
         network_id: "%20",
         key_id: "%20",
-        configuration: "%20"
+        configuration: "%20",
+        name: "%20"
       }
       return send(name, { ...ids, query: "?page=x" })
     })
@@ -170,7 +171,8 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
         network_id: "evm:missing",
         position: "999999",
         nonce: "7",
-        transaction_id: noTransaction
+        transaction_id: noTransaction,
+        ...(name.startsWith("delete /api/v1/claims/") ? { query: "?by=nobody" } : {})
       }
       return send(name, missing, hasBody(name) ? { body: bodyFor(name) } : {})
     })

@@ -46,6 +46,15 @@ const network_id = "evm:sepolia"
 export const inNotification = "/api/v1/notifications/{notification_id}"
 const inCheckpoint = "/api/v1/audit/checkpoints/{position}"
 const inKey = "/api/v1/api-keys/{key_id}"
+const inClaim = "/api/v1/claims/{name}"
+
+const lease = { by: "a-worker", seconds: 600 }
+
+/** A name with a holder. */
+const claimed = Effect.suspend(() => {
+  const name = unusedName()
+  return Effect.as(send("post /api/v1/claims", {}, { body: { name, ...lease } }), name)
+})
 
 export const newKey = { name: "of a test", scopes: ["relayers:read"], expires_at: "2999-01-01T00:00:00Z" }
 
@@ -139,6 +148,10 @@ export const successes: Readonly<Record<string, Request>> = {
   "get /api/v1/networks/{network_id}/providers": (name) => send(name, { network_id }),
   "get /api/v1/statistics": (name) => send(name),
   "get /api/v1/instances": (name) => send(name),
+  "post /api/v1/claims": (name) => send(name, {}, { body: { name: unusedName(), ...lease } }),
+  [`get ${inClaim}`]: (name) => Effect.flatMap(claimed, (claim) => send(name, { name: claim })),
+  [`delete ${inClaim}`]: (name) =>
+    Effect.flatMap(claimed, (claim) => send(name, { name: claim, query: `?by=${lease.by}` })),
   "get /api/v1/search": (name) => send(name, { query: "?q=relayer-1" }),
   "get /api/v1/attention": (name) => send(name),
   "get /api/v1/api-keys/current": (name) => send(name),

@@ -91,7 +91,11 @@ const prepare = Effect.gen(function* () {
   const { digest } = plan.json.data as { readonly digest: string }
   const applied = yield* TestApi.call("/api/v1/configuration/apply", { body: { document, digest } })
   assert.strictEqual(applied.status, 200, applied.text)
+  const claim = { name: "read", by: "a-worker", seconds: 3600 }
+  const claimed = yield* TestApi.call("/api/v1/claims", { body: claim })
+  assert.strictEqual(claimed.status, 200, claimed.text)
   const ids: Readonly<Record<string, string>> = {
+    name: claim.name,
     relayer_id: relayer,
     transaction_id,
     nonce: "0",

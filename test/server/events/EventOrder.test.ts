@@ -4,6 +4,7 @@ import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { make } from "../../../src/server/events/Events.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as EventReader from "./EventReader.ts"
@@ -131,7 +132,7 @@ layerEach(LiveApi.layer())("the order of events", (it) => {
       const empty = yield* repo.tail(Option.getOrThrow(yield* repo.last), 2)
       assert.deepStrictEqual(empty, { events: [], isHeldBack: true, isFull: false })
       yield* older.commit
-      yield* soon(Effect.repeat(read, { until: ({ isHeldBack }) => !isHeldBack }))
+      yield* awaited(read, ({ isHeldBack }) => !isHeldBack)
       assert.deepStrictEqual(yield* read, { ids: ["one", "older"], isHeldBack: false, isFull: true })
     })
   )

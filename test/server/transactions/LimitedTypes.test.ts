@@ -82,7 +82,10 @@ layerEach(TestApi.layer())("an API key with limits", (it) => {
         for (const [path, given] of requests("sender", sent.id)) {
           const refused = yield* call(path, { ...given, key })
           assert.strictEqual(refused.status, 403, `${path} ${refused.text}`)
-          assert.match(refused.json.error ?? "", /^transaction_limits: has none of max_value, max_fee_per_day and rec/)
+          assert.match(
+            refused.json.error ?? "",
+            /^transaction_limits: has none of max_value, max_fee_per_day, receivers and sel/
+          )
         }
         // What sends and signs nothing is as before.
         assert.strictEqual((yield* call(`${transactions}/${sent.id}`, { key })).status, 200)
