@@ -21,7 +21,7 @@ export const start = Effect.fnUntraced(function* (
   const cluster = Cluster.make({ run })
   const nodes = yield* Effect.forEach(Array.range(1, providers), () => Serving.node(cluster))
   /** `beforeBlock` runs just before each block is made. A case may replace it. */
-  const chain = { cluster, nodes, beforeBlock: () => {} }
+  const chain = { cluster, nodes, blockMillis, beforeBlock: () => {} }
   yield* Effect.sync(() => {
     chain.beforeBlock()
     cluster.produce()

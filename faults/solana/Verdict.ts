@@ -7,7 +7,8 @@ import type { Accepted } from "../sending/Load.ts"
 import { settled, shown } from "../sending/Verdict.ts"
 import type { Shown } from "../sending/Verdict.ts"
 import type { Blocks } from "../../testkit/solana/Cluster.ts"
-import { life } from "../../testkit/solana/Cluster.ts"
+import { sharedFor } from "../../src/networks/solana/rules/SolanaNumbers.ts"
+import { finality, life } from "../../testkit/solana/Cluster.ts"
 import type { Chain } from "./Chain.ts"
 import * as Effects from "./Effects.ts"
 
@@ -23,15 +24,17 @@ const patience = "8 minutes"
 export type Rows = ReadonlyArray<Pick<Shown, "attempts">>
 
 /**
- * Transactions with new bytes whose blockhash existed while the bytes before could still land: they were signed without a proof.
- * Blockhashes of blocks that a fork dropped say nothing.
+ * Transactions with new bytes whose blockhash existed while the bytes before could still land: they were signed without a proof, which is
+ * a final block above the last one in which they could land. Blockhashes of blocks that a fork dropped say nothing. On a chain whose blocks are so fast that
+ * a blockhash which a lane shares is older than final blocks, it may have existed before the proof.
  */
-export const signedTooEarly = (blocks: Blocks, rows: Rows) => {
+export const signedTooEarly = (blocks: Blocks, rows: Rows, blockMillis: number) => {
+  const before = Math.max(0, Math.ceil(sharedFor.blockhash / blockMillis) - finality)
   const heights = new Map(blocks.map(({ blockhash, height }) => [blockhash, height]))
   return rows.filter(({ attempts = [] }) =>
     attempts.slice(1).some(({ blockhash = "" }, index) => {
       const [old, born] = [heights.get(attempts[index]?.blockhash ?? ""), heights.get(blockhash)]
-      return old !== undefined && born !== undefined && born <= old + life + 1
+      return old !== undefined && born !== undefined && born + before <= old + life + 1
     })
   )
 }
@@ -43,7 +46,7 @@ export const refreshesOf = (rows: Rows): number =>
 /** Every accepted request has one effect, or, if its bytes may not be changed, none and the verdict `expired`. */
 export const check = Effect.fnUntraced(function* (
   tally: Tally,
-  { cluster }: Chain,
+  { blockMillis, cluster }: Chain,
   service: Listening,
   { accepted, refused, repeated }: Sent,
   waits: Duration.Input = patience
@@ -75,7 +78,7 @@ export const check = Effect.fnUntraced(function* (
     wrong.length === 0,
     `the verdict of each is that of the chain: ${wrong.length} are not, such as ${JSON.stringify(wrong[0])}`
   )
-  const early = signedTooEarly(cluster.blocks, rows)
+  const early = signedTooEarly(cluster.blocks, rows, blockMillis)
   tally.expect(
     early.length === 0,
     `new bytes are signed when the old ones are dead: ${early.length} are not, such as ${JSON.stringify(early[0])}`

@@ -14,21 +14,31 @@ const { blocks } = (() => {
 
 const attempt = (height: number) => ({ kind: "refresh", blockhash: blocks[height]?.blockhash ?? "" })
 
+/** Milliseconds between two blocks, of which a lane shares a blockhash for fewer than make a block final. */
+const usual = 150
+
 describe("new bytes of solana", () => {
   it("are too early if their blockhash existed while the old bytes could land", () => {
     const early = { attempts: [attempt(10), attempt(10 + Cluster.life + 1)] }
     const later = { attempts: [attempt(10), attempt(10 + Cluster.life + 2)] }
-    assert.deepStrictEqual(signedTooEarly(blocks, [early, later]), [early])
+    assert.deepStrictEqual(signedTooEarly(blocks, [early, later], usual), [early])
   })
 
   it("are compared with the bytes directly before them, also after several refreshes", () => {
     const early = { attempts: [attempt(0), attempt(200), attempt(210)] }
-    assert.deepStrictEqual(signedTooEarly(blocks, [early]), [early])
+    assert.deepStrictEqual(signedTooEarly(blocks, [early], usual), [early])
+  })
+
+  it("may have the blockhash that their lane shares, where blocks are so fast that it is older than the proof", () => {
+    // Two seconds are 40 blocks, and a block is final after 32.
+    const shared = { attempts: [attempt(10), attempt(10 + Cluster.life - 6)] }
+    const early = { attempts: [attempt(10), attempt(10 + Cluster.life - 7)] }
+    assert.deepStrictEqual(signedTooEarly(blocks, [shared, early], 50), [early])
   })
 
   it("say nothing if a fork dropped the block of a blockhash", () => {
     const dropped = { kind: "original", blockhash: "dropped" }
-    assert.deepStrictEqual(signedTooEarly(blocks, [{ attempts: [dropped, attempt(1)] }, {}]), [])
+    assert.deepStrictEqual(signedTooEarly(blocks, [{ attempts: [dropped, attempt(1)] }, {}], usual), [])
   })
 
   it("are counted", () => {
