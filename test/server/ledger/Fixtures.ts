@@ -224,6 +224,8 @@ export const cuttable = Effect.gen(function* () {
   const sockets = new Set<net.Socket>()
   const client = PgClient.layer({
     ...config,
+    // A statement after the cut gets a new connection, and none of those that were cut.
+    maxConnections: 1,
     stream: () => {
       const socket = net.connect(addressOf(config))
       sockets.add(socket)

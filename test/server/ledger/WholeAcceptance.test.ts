@@ -332,9 +332,9 @@ layerEach(ledger)("an acceptance whose connection is cut before the answer", (it
       const fiber = yield* Effect.forkScoped(accepting(one))
       yield* untilWaiting
       yield* cut
-      // The server goes on: it does not notice before it answers. A second try would wait for the lock, too.
-      const exit = yield* Fiber.join(fiber)
+      // The server goes on: it does not notice before it answers. A second try would have a new connection, and succeed.
       yield* release
+      const exit = yield* Fiber.join(fiber)
       assert.isTrue(Exit.hasDies(exit))
       assert.isTrue(
         Exit.isFailure(exit) &&
