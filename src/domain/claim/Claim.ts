@@ -35,8 +35,8 @@ export const ClaimRequest = Schema.Struct({
       "How long the claim holds, from now. The holder extends it by another request. Either this or `final` is required.",
     examples: [15]
   }),
-  final: Shown.maybe(Schema.Literal(true), {
-    description: `Makes the claim final: the name stays claimed for ${keptDays} days, and nobody releases it. Only its holder can do it, and only before its lease has ended.`,
+  final: Shown.maybe(Schema.Boolean, {
+    description: `True makes the claim final: the name stays claimed for ${keptDays} days, and nobody releases it. Only its holder can do it, and only before its lease has ended. False is as absent.`,
     examples: [true]
   })
 }).annotate({ identifier: "ClaimRequest", description: "Claims a name for some seconds, or makes a claim final." })

@@ -83,7 +83,7 @@ export class Claims extends Context.Service<
       }, transaction)
 
       const take = Effect.fn("Claims.take")(function* ({ name, by, seconds, final }: ClaimRequest) {
-        if ((seconds === undefined) === (final === undefined)) {
+        if ((seconds === undefined) === (final !== true)) {
           return yield* BadRequest.of([{ field: "seconds", message: "give either seconds or final, and not both" }])
         }
         const holder = yield* holderOf(by)

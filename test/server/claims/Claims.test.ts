@@ -37,6 +37,7 @@ layerEach(TestApi.layer())("a claim of a name", (it) => {
       const first = yield* post({ by: "a", seconds: 15 })
       assert.strictEqual(first.status, 200, first.text)
       assert.deepInclude(claimOf(first), { name, by: "a", final: false })
+      assert.strictEqual((yield* post({ by: "a", seconds: 15, final: false })).status, 200, "false is as absent")
       assert.deepStrictEqual(refusalOf(yield* post({ by: "b", seconds: 15 })), [409, "Name is claimed"])
       assert.deepStrictEqual(refusalOf(yield* remove("b")), [409, "Name is claimed"])
       const extended = claimOf(yield* post({ by: "a", seconds: 60 }))
@@ -125,7 +126,8 @@ layerEach(TestApi.layer())("a claim of a name", (it) => {
         [{ by: "a", seconds: 0 }, "seconds: "],
         [{ by: "a", seconds: 3601 }, "seconds: "],
         [{ by: "a", seconds: 1.5 }, "seconds: "],
-        [{ by: "a", final: false }, "final: "],
+        [{ by: "a", final: false }, "seconds: give either seconds or final, and not both"],
+        [{ by: "a", final: "yes" }, "final: "],
         [{ by: "", seconds: 15 }, "by: "],
         [{ by: "b".repeat(129), seconds: 15 }, "by: "],
         [{ seconds: 15 }, "by: is required"],
