@@ -1,6 +1,6 @@
 // Transactions of the kit: what callers send, replace and cancel, in a ledger in memory, and the lanes that send it. All decisions are those
 // of the rules of the service.
-import { Clock, Context, Data, DateTime, Effect, Layer, Result, Schema, Struct } from "effect"
+import { Clock, Context, Data, DateTime, Effect, Layer, Result, Schema } from "effect"
 import { canonicalHash } from "../domain/chain/Amount.ts"
 import type { KnownEventType } from "../domain/event/Event.ts"
 import { networkId } from "../domain/network/Network.ts"
@@ -28,6 +28,7 @@ import { TransactionId, TransactionNotFound } from "../networks/core/Transaction
 import type { Moment } from "../networks/core/TransactionValues.ts"
 import { eventsOf, usualCodes, withCancellation } from "../networks/core/Transition.ts"
 import { deadlineOf, evmTermsOf, violationsOf } from "../networks/evm/rules/Admission.ts"
+import { requestOfBody } from "../networks/evm/rules/Evm.ts"
 import type { Evm, EvmTarget, Request } from "../networks/evm/rules/Evm.ts"
 import { networkNumbers, pollInterval } from "../networks/evm/rules/EvmNumbers.ts"
 import { cancel, evmRules, replacementViolations } from "../networks/evm/rules/EvmRules.ts"
@@ -57,21 +58,6 @@ interface Row {
   /** Signed bytes by ordinal. */
   readonly raws: ReadonlyMap<number, Uint8Array>
 }
-
-const effective = [
-  "to",
-  "value",
-  "data",
-  "gas_limit",
-  "gas_price",
-  "max_fee_per_gas",
-  "max_priority_fee_per_gas",
-  "speed",
-  "simulate",
-  "wait_for_funds"
-] as const
-
-const requestOf = (body: ReplaceEvmTransaction): Request => Struct.pick(body, effective)
 
 const encodeShown = Schema.encodeSync(EvmTransaction)
 const encodeBody = Schema.encodeSync(SendEvmTransaction)
@@ -299,7 +285,7 @@ const makeSending = Effect.fnUntraced(function* (ledger: Ledger) {
       relayerNumber: store.relayers.get(relayerId)?.number ?? 0,
       origin: "request",
       generation: 0,
-      versions: [requestOf(body)] as const,
+      versions: [requestOfBody(body)] as const,
       facts: {},
       priority,
       validUntil: deadlineOf(body, now)
@@ -412,7 +398,7 @@ const makeTransactions = Effect.gen(function* () {
     return (
       versions.length > 1 &&
       textOf({ ...newest, ...present("wait_for_funds", wait_for_funds) }) ===
-        textOf({ ...present("wait_for_funds", wait_for_funds), ...requestOf(replacement) }) &&
+        textOf({ ...present("wait_for_funds", wait_for_funds), ...requestOfBody(replacement) }) &&
       (deadline === undefined || DateTime.toEpochMillis(deadline) === validUntil)
     )
   }
@@ -423,10 +409,10 @@ const makeTransactions = Effect.gen(function* () {
     yield* Effect.fromResult(canReplace(transaction))
     const { valid_until } = replacement
     const validUntil = valid_until === undefined ? undefined : DateTime.toEpochMillis(valid_until)
-    const violations = replacementViolations(transaction, requestOf(replacement), validUntil)
+    const violations = replacementViolations(transaction, requestOfBody(replacement), validUntil)
     if (violations.length > 0) return yield* BadRequest.of(violations)
     const now = yield* Clock.currentTimeMillis
-    return ledger.write(row, replaced(transaction, requestOf(replacement), validUntil), now)
+    return ledger.write(row, replaced(transaction, requestOfBody(replacement), validUntil), now)
   })
 
   /** Blocks on top of the block that contains it change with each block. */

@@ -57,7 +57,7 @@ export const id = <A>(schema: Schema.Codec<A, string>) => Argument.String("id").
 
 /** What the user is asked about. */
 interface ConfirmedCall {
-  /** Of the resource that the path of the endpoint names. */
+  /** The id of the resource that the path of the endpoint names. */
   readonly id: string
   readonly query: Contract.Request["query"]
   readonly payload: Contract.Request["payload"]

@@ -1,4 +1,4 @@
-// Claims of names: whoever holds a name may do the thing that it stands for, such as serving what a payment has bought.
+// Claims of names. Workers agree on a name for a thing that must be done once, such as serving what a payment has bought; the holder of the name does it.
 import { DateTime, Schema } from "effect"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
@@ -17,7 +17,7 @@ export type ClaimName = typeof ClaimName.Type
 
 const Holder = Shown.text(1, 128).annotate({
   description:
-    "Who claims: a random text of the worker, made anew for each thing that it does. Whoever has it and the same API key is the holder.",
+    "The holder: a random text that the worker makes for each thing that it does. A request with the same text and the same API key is a request of the holder.",
   examples: ["5b8aa5a2d2c872e8321cf37308d69df2"]
 })
 
@@ -49,7 +49,7 @@ export const Claim = Schema.Struct({
   by: Schema.optionalKey(
     field(
       Shown.Id,
-      "Who has claimed it. Absent if another API key did: only the holder knows it.",
+      "The holder, as `by` of its request. Absent if another API key has claimed the name.",
       "5b8aa5a2d2c872e8321cf37308d69df2"
     )
   ),

@@ -145,7 +145,7 @@ export interface LaneMemory {
   nextPollAt: Moment
   /** Transactions that got a place since the lane was claimed. */
   signed: number
-  /** Of the network of the oldest open transaction, in milliseconds. 0: no step has read it yet. */
+  /** Milliseconds between two blocks of the network that the oldest open transaction is sent to. 0: no step has read it yet. */
   blockTime: number
 }
 

@@ -13,7 +13,7 @@ import type { Acceptance } from "./TransactionsRepo.ts"
 /** An acceptance with what is stored beside it. */
 export interface WholeAcceptance {
   readonly acceptance: Acceptance
-  /** Of the audit log: JSON text of the transaction. */
+  /** The record in the audit log: the transaction as JSON text. */
   readonly record: string
   /** JSON text of the transaction as the API shows it. */
   readonly event: string

@@ -34,7 +34,7 @@ export interface StoredNetwork {
   readonly id: NetworkId
   readonly definition: NetworkDefinition
   readonly version: string
-  /** Of the row (`rowState`). Absent: it was not read. */
+  /** What `rowState` says of the row, to notice a change of it. Absent: it was not read. */
   readonly state?: string
   /** JSON of the unmasked `rpc_urls`, if the definition has any. */
   readonly rpc_urls_sealed?: Uint8Array

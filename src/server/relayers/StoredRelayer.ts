@@ -16,7 +16,7 @@ export interface StoredRow {
   readonly json: string
   readonly mac: string | null
   readonly version: string
-  /** Of the row (`rowState`). Absent: it was not read. */
+  /** What `rowState` says of the row, to notice a change of it. Absent: it was not read. */
   readonly state?: string
 }
 
@@ -43,7 +43,7 @@ export class StoredRelayer implements Versioned<Relayer> {
   readonly json: string
   readonly mac: string | null
   readonly version: string
-  /** Of the row (`rowState`). Undefined: it was not read. */
+  /** What `rowState` says of the row, to notice a change of it. Undefined: it was not read. */
   readonly state: string | undefined
 
   constructor({ id, json, mac, version, state }: StoredRow) {

@@ -1,5 +1,5 @@
 // The intake of evm: decodes, checks and simulates what callers want to send from relayers of evm networks.
-import { DateTime, Effect, Option, Struct } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { contractCreation } from "../../../domain/relayer/Policy.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
@@ -43,6 +43,7 @@ import {
   shortageOf,
   speedOf
 } from "../rules/Costs.ts"
+import { requestOfBody } from "../rules/Evm.ts"
 import type { Estimate, Evm, EvmTarget, Head, Request } from "../rules/Evm.ts"
 import { transactionGas } from "../rules/EvmNumbers.ts"
 import type { NetworkNumbers } from "../rules/EvmNumbers.ts"
@@ -55,22 +56,6 @@ import { evmSenderOf, makeRelayerNodes } from "./EvmSenders.ts"
 import type { EvmSender } from "./EvmSenders.ts"
 
 // Checks of a request against its relayer, its network and its API key, and what is stored of it.
-
-/** The fields of a body that decide about its effect and its price. */
-const effective = [
-  "to",
-  "value",
-  "data",
-  "gas_limit",
-  "gas_price",
-  "max_fee_per_gas",
-  "max_priority_fee_per_gas",
-  "speed",
-  "simulate",
-  "wait_for_funds"
-] as const
-
-const requestOf = (body: SendEvmTransaction): Request => Struct.pick(body, effective)
 
 /** The checksum function needs a library that takes 15 MB: it is loaded with the first address in mixed case. */
 const checksumFor = ({ to }: Pick<SendEvmTransaction, "to">) =>
@@ -301,7 +286,7 @@ const makeSimulation = Effect.gen(function* () {
     const own = ownCallViolation(body, target, limits, code)
     const found = [limit, own].filter((one) => one !== undefined)
     const violations = [...(yield* requestViolations(body, target)), ...found]
-    return simulationOf(requestOf(body), sender, { ...known, reserved }, violations)
+    return simulationOf(requestOfBody(body), sender, { ...known, reserved }, violations)
   })
 })
 
@@ -364,7 +349,7 @@ export const make = Effect.gen(function* () {
     namesOf: ({ external_id }) => Effect.succeed(present("externalId", external_id)),
     admit: Effect.fnUntraced(function* (body, { target }, { now, ...allowance }) {
       yield* check(body, target, allowance)
-      const request = requestOf(body)
+      const request = requestOfBody(body)
       const { not_before, nonce, external_id, priority = 0 } = body
       const admitted: Admitted<Evm> = {
         request,
@@ -382,11 +367,11 @@ export const make = Effect.gen(function* () {
       yield* check(replacement, target, allowance)
       const { valid_until } = replacement
       return {
-        request: requestOf(replacement),
+        request: requestOfBody(replacement),
         ...(valid_until === undefined ? {} : { validUntil: DateTime.toEpochMillis(valid_until) })
       }
     }),
-    isNewest: (replacement, transaction) => isNewest(transaction, requestOf(replacement), replacement.valid_until),
+    isNewest: (replacement, transaction) => isNewest(transaction, requestOfBody(replacement), replacement.valid_until),
     simulate
   }
   return intake

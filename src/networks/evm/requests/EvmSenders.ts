@@ -23,7 +23,7 @@ export const evmSenderOf = (target: EvmTarget, account: Account): EvmSender => (
   account
 })
 
-/** Of a sender whose network type is `evm`: the network type of a relayer chooses what is called. */
+/** The evm part of a sender. It is called only for relayers whose network type is `evm`. */
 export const senderOf = (sender: Sender): EvmSender => {
   const target = evmRules.targetOf(sender)
   if (target === undefined) throw new Error(`${sender.relayer.id} is no evm relayer`)

@@ -1,5 +1,6 @@
 // The family of evm: its shapes, with what a poll asks providers about one transaction, and what it has seen of the chain.
 // What is not asked is unknown. Absent always means unknown, never "there is none".
+import { Struct } from "effect"
 import type { EvmNetwork } from "../../../domain/network/Network.ts"
 import type { EvmRelayer } from "../../../domain/relayer/Relayer.ts"
 import type { Family } from "../../core/Family.ts"
@@ -282,6 +283,23 @@ export interface Request {
   /** Whether it waits for funds until its deadline. */
   readonly wait_for_funds?: boolean
 }
+
+/** The fields of a body that decide about its effect and its price. */
+const effective = [
+  "to",
+  "value",
+  "data",
+  "gas_limit",
+  "gas_price",
+  "max_fee_per_gas",
+  "max_priority_fee_per_gas",
+  "speed",
+  "simulate",
+  "wait_for_funds"
+] as const
+
+/** What a body asks for. The rest of it says how the service handles the transaction. */
+export const requestOfBody = (body: SendEvmTransaction | ReplaceEvmTransaction): Request => Struct.pick(body, effective)
 
 /** What an attempt offers, which determines its cost besides its value. */
 export interface Priced {

@@ -547,8 +547,8 @@ const given = ifPending((situation) => {
 })
 
 /**
- * A pending transaction of a restored database waits for the operator: before the restore, the service may have told its caller that it
- * was canceled, replaced or failed.
+ * The database was restored, and the service may have told the caller before that this pending transaction was canceled, replaced or failed.
+ * So the transaction waits for the operator.
  */
 const restored = ifPending((situation) => (situation.transaction.restored ? holdRestored(situation) : undefined))
 

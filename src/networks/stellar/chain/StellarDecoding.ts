@@ -279,7 +279,7 @@ export interface Reading {
 /** An envelope of a kind that the guard refuses. */
 type OtherEnvelope = Exclude<Envelope, TransactionEnvelope>
 
-/** What an envelope says, whoever reads it. Whose its signatures are depends on the accounts that the reader knows. */
+/** What an envelope says to every reader. A reader finds out whose its signatures are from the accounts that it knows. */
 interface Decoded {
   readonly plain: Omit<TransactionEnvelope, "signatures">
   readonly hash: Uint8Array
