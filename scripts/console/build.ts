@@ -67,7 +67,24 @@ export const script = async (): Promise<string> => {
   return chunks.map(({ code }) => code).join("\n")
 }
 
-/** Replaces the folder. */
+/** Writes what differs, each file whole, and removes the others last: a service that starts meanwhile reads files that exist. */
+const replace = (target: string, files: ReadonlyMap<string, string | Buffer>) => {
+  fs.mkdirSync(target, { recursive: true })
+  for (const [name, content] of files) {
+    const file = path.join(target, name)
+    const bytes = Buffer.from(content)
+    if (fs.existsSync(file) && fs.readFileSync(file).equals(bytes)) continue
+    // Outside the folder, whose files a service lists and reads.
+    const written = `${target}-${process.pid}`
+    fs.writeFileSync(written, bytes)
+    fs.renameSync(written, file)
+  }
+  for (const name of fs.readdirSync(target)) {
+    if (!files.has(name)) fs.rmSync(path.join(target, name), { recursive: true })
+  }
+}
+
+/** Builds the console into the folder. */
 export const build = async (target: string) => {
   const chunks = [...(await bundled("main.tsx", "es")), ...(await bundled("theme.ts", "iife"))]
   const entry = (name: string) => chunks.find((chunk) => chunk.isEntry && chunk.name === name)?.fileName ?? name
@@ -81,15 +98,15 @@ export const build = async (target: string) => {
     ])
   )
 
-  fs.rmSync(target, { recursive: true, force: true })
-  fs.mkdirSync(target, { recursive: true })
-  for (const [name, text] of [
-    [stylesheet, styles] as const,
-    ...chunks.map((chunk) => [chunk.fileName, chunk.code] as const)
-  ]) {
-    fs.writeFileSync(path.join(target, name), text)
-    fs.writeFileSync(path.join(target, `${name}.br`), zlib.brotliCompressSync(text))
-  }
-  fs.writeFileSync(path.join(target, "LICENSES"), licensesOf(chunks.flatMap((chunk) => chunk.moduleIds)))
-  fs.writeFileSync(path.join(target, "index.html"), html)
+  const texts = [[stylesheet, styles] as const, ...chunks.map((chunk) => [chunk.fileName, chunk.code] as const)]
+  replace(
+    path.resolve(target),
+    new Map<string, string | Buffer>([
+      ...texts,
+      ...texts.map(([name, text]) => [`${name}.br`, zlib.brotliCompressSync(text)] as const),
+      ["LICENSES", licensesOf(chunks.flatMap((chunk) => chunk.moduleIds))],
+      // After the files that it names.
+      ["index.html", html]
+    ])
+  )
 }

@@ -55,4 +55,13 @@ describe("the build of the console", () => {
     const licenses = fs.readFileSync(path.join(target, "LICENSES"), "utf8")
     for (const name of ["preact", "preact-iso", "uplot"]) assert.match(licenses, new RegExp(`^${name}$`, "m"))
   })
+
+  it("replaces no file that stays the same, because a service may read it, and removes files of an older build", async () => {
+    const written = () =>
+      new Map(fs.readdirSync(target).map((name) => [name, fs.statSync(path.join(target, name)).ino]))
+    const before = written()
+    fs.writeFileSync(path.join(target, "main-old.js"), "")
+    await build(target)
+    assert.deepStrictEqual(written(), before)
+  })
 })
