@@ -1,7 +1,11 @@
 // Every export of the package is a schema that generates plausible values, or is listed here with the reason why it is none.
 import { assert, describe, it } from "@effect/vitest"
 import { Equal, Schema } from "effect"
+import * as fs from "node:fs"
+import manifest from "../package.json" with { type: "json" }
 import * as Exports from "../testkit/Exports.ts"
+
+const read = (file: string) => fs.readFileSync(file, "utf8")
 
 /** The exports that are no schemas, by what they are instead. */
 const others: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -17,6 +21,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer Deliveries",
     "effect-relayer Draining",
     "effect-relayer EventFeed",
+    "effect-relayer Intakes",
     "effect-relayer LaneLedger",
     "effect-relayer Ledger",
     "effect-relayer LedgerMemory",
@@ -27,14 +32,20 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer Nonces",
     "effect-relayer Notifications",
     "effect-relayer Outbound",
+    "effect-relayer OutboundWork",
+    "effect-relayer PriceSource",
     "effect-relayer RateLimits",
     "effect-relayer Readiness",
     "effect-relayer RelayerHealth",
+    "effect-relayer RelayerTargets",
     "effect-relayer Relayers",
+    "effect-relayer RpcNodes",
     "effect-relayer Secrets",
     "effect-relayer SignerBackends",
     "effect-relayer SignerSettings",
     "effect-relayer Signers",
+    "effect-relayer Sponsoring",
+    "effect-relayer TransactionSigning",
     "effect-relayer Transactions",
     "effect-relayer/client ApiClient",
     "effect-relayer/testkit EventFeed",
@@ -62,6 +73,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer Sql.migrate",
     "effect-relayer Sql.open",
     "effect-relayer trustedProxies",
+    "effect-relayer/client verifyWebhook",
     "effect-relayer/promise createClient",
     "effect-relayer/promise orThrow",
     "effect-relayer/webhook verifyWebhook",
@@ -98,7 +110,10 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer/testkit Arbitraries.updateRelayer"
   ],
   "an error for programs without Effect": ["effect-relayer/webhook/node WebhookInvalid"],
-  "a function that tells network types apart": ["effect-relayer/promise isOfNetwork"],
+  "a function that tells network types apart": [
+    "effect-relayer/client isOfNetwork",
+    "effect-relayer/promise isOfNetwork"
+  ],
   "a setting of a layer or of a router": ["effect-relayer Server.defaults", "effect-relayer Server.routerConfig"],
   "a network type, for `Services.layer`": [
     "effect-relayer/evm evm",
@@ -108,6 +123,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
   "the contract, or middleware of it": [
     "effect-relayer Api",
     "effect-relayer/api Api",
+    "effect-relayer/client Api",
     "effect-relayer/api Authorization",
     "effect-relayer/api DecodeErrors",
     "effect-relayer/api Idempotency",
@@ -132,12 +148,14 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
   "a list of schemas, which are exports of their own": ["effect-relayer/api Errors.any"]
 }
 
-/** JSON that the service passes on as it is, and the file of a service account of Google, which Google writes. */
+/** JSON that the service passes on as it is, arguments of contracts, and the file of a service account of Google, which Google writes. */
 const free = new Set([
   "after",
+  "args",
   "attributes",
   "before",
   "cause",
+  "constructor_args",
   "data",
   "message",
   "payload",
@@ -148,7 +166,7 @@ const free = new Set([
 /** Positions of a log that someone has tampered with, and the order among transactions. */
 const unbounded = new Set(["position", "broken_at", "priority"])
 
-const account = /^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|G[A-Z2-7]{55})$/
+const account = /^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|[CG][A-Z2-7]{55})$/
 
 const isYear = (text: string) => /^20\d\d-/.test(text) && !Number.isNaN(Date.parse(text))
 
@@ -158,7 +176,7 @@ const isHttp = (text: string) => /^https?:$/.test(URL.parse(text)?.protocol ?? "
 const rules: ReadonlyArray<readonly [name: RegExp, isPlausible: (value: string) => boolean]> = [
   [/(^|_)(at|since|until)$|^not_before$|_timestamp$/, isYear],
   [/(^|_)urls?$/, isHttp],
-  [/(^|_)hash$/, (text) => /^(0x)?[0-9a-f]{64}$/.test(text)],
+  [/(^|_)hash$/, (text) => /^(0x)?[0-9a-f]{64}$/i.test(text)],
   [/^(evm|solana|stellar|contract_address|mint)$/, (text) => account.test(text)],
   [/^address$/, (text) => account.test(text) || isHttp(text)],
   [/^(id|(event|key|relayer|request|resource|signer)_id)$/, (text) => /^[!-~]{1,64}$/.test(text) || text.includes(":")]
@@ -203,4 +221,31 @@ describe("the exports of the package", () => {
       if (value instanceof Error) assert.notStrictEqual(value.message, "")
     })
   }
+
+  it("have a name for each type that a served network is made of", () => {
+    const imported = [...read("src/server/ServedNetworks.ts").matchAll(/^import type \{([^}]*)\} from "\.\.?\//gm)]
+    const exporting = [...read("src/index.ts").matchAll(/^export (?:type )?\{([^}]*)\}/gm)]
+    const namesOf = (found: ReadonlyArray<RegExpMatchArray>) =>
+      found.flatMap(([, names = ""]) => names.match(/\w+/g) ?? [])
+    assert.isAbove(namesOf(imported).length, 20)
+    assert.isEmpty(namesOf(imported).filter((name) => !namesOf(exporting).includes(name)))
+  })
+
+  it("have the schemas of requests and responses of each network type", () => {
+    const names = exported.map(({ name }) => name)
+    for (const type of ["Evm", "Solana", "Stellar"])
+      for (const name of [`Send${type}Transaction`, `Replace${type}Transaction`, `${type}Transaction`, `${type}Policy`])
+        assert.include(names, `effect-relayer/domain ${name}`)
+  })
+
+  it("are the same of `effect-relayer/X` and of `@effect-relayer/client/X`", () => {
+    const client: { readonly exports: Readonly<Record<string, string | { readonly default: string }>> } = JSON.parse(
+      read("packages/client/package.json")
+    )
+    for (const [entry, target] of Object.entries(client.exports)) {
+      if (typeof target === "string") continue
+      const name = entry === "." ? "./client" : entry
+      assert.strictEqual(Reflect.get(manifest.exports, name)?.default, target.default, entry)
+    }
+  })
 })

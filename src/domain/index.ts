@@ -94,3 +94,42 @@ export { EvmSignature, SignMessage, SignTypedData } from "../networks/evm/rules/
 export { Simulation } from "../networks/evm/rules/EvmSchemas.ts"
 export { TransactionLimitExceeded, TransactionLimits } from "../networks/core/TransactionLimits.ts"
 export { ResyncNonce, TransactionExplanation } from "../networks/core/TransactionRequests.ts"
+export {
+  BuildSolanaTransaction,
+  BuiltSolanaTransaction,
+  QuoteSolanaTransaction,
+  ReplaceSolanaTransaction,
+  SendSolanaTransaction,
+  SignedSolanaTransaction,
+  SignSolanaTransaction,
+  SolanaLaneState,
+  SolanaQuote,
+  SolanaSimulation,
+  SolanaTransactionResponse as SolanaTransaction
+} from "../networks/solana/rules/SolanaExchanges.ts"
+export {
+  BuildStellarTransaction,
+  BuiltStellarTransaction,
+  QuoteStellarTransaction,
+  ReplaceStellarTransaction,
+  SendStellarTransaction,
+  SignedStellarTransaction,
+  SignStellarTransaction,
+  StellarQuote
+} from "../networks/stellar/rules/StellarRequests.ts"
+export {
+  StellarNonceState,
+  StellarSimulation,
+  StellarTransactionResponse as StellarTransaction
+} from "../networks/stellar/rules/StellarResponses.ts"
+// By network type, as the services of a host program take and return them.
+export type {
+  ExchangeBody,
+  Family,
+  ShownExchange,
+  ShownSequences,
+  ShownSimulation,
+  ShownTransaction,
+  TransactionBody,
+  TransactionReplacement
+} from "../networks/core/Family.ts"

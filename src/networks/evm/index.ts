@@ -12,6 +12,8 @@ import * as EvmNonces from "./requests/EvmNonces.ts"
 import { makeMessages } from "./requests/MessageSigning.ts"
 import { evmRules } from "./rules/EvmRules.ts"
 
+export type { Evm } from "./rules/Evm.ts"
+
 export const evm: ServedNetwork = {
   rules: evmRules,
   metrics: [...evmLaneMetrics, ...EvmMarkets.metrics],

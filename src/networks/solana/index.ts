@@ -9,6 +9,8 @@ import { makeSolanaNonces } from "./requests/SolanaIntake.ts"
 import * as SolanaNodeCalls from "./requests/SolanaNodeCalls.ts"
 import { solanaRules } from "./rules/SolanaRules.ts"
 
+export type { Solana } from "./rules/Solana.ts"
+
 export const solana: ServedNetwork = {
   rules: solanaRules,
   metrics: solanaMetrics,

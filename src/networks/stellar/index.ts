@@ -8,6 +8,8 @@ import * as StellarIntake from "./requests/StellarIntake.ts"
 import { makeStellarNodeCalls, makeStellarNonces } from "./requests/StellarIntake.ts"
 import { stellarRules } from "./rules/StellarRules.ts"
 
+export type { Stellar } from "./rules/Stellar.ts"
+
 export const stellar: ServedNetwork = {
   rules: stellarRules,
   metrics: stellarMetrics,
