@@ -61,6 +61,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer Server.drainFirst",
     "effect-relayer Server.layer",
     "effect-relayer Server.mount",
+    "effect-relayer Server.refuseEarly",
     "effect-relayer Server.routes",
     "effect-relayer Services.layer",
     "effect-relayer Services.layerLedgerMemory",

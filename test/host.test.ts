@@ -1,6 +1,6 @@
 // The public exports in a host program, on its database: the API under a prefix, beside the host's own routes.
 import { NodeHttpServer } from "@effect/platform-node"
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import type { HttpMethod } from "effect/http"
@@ -186,5 +186,48 @@ layer(Layer.provideMerge(bare, support))("a host program that adds only the rout
       for (let i = 0; i < 6; i++) statuses.add((yield* call("GET", "/relay/api/v1/relayers")).status)
       assert.isTrue(statuses.has(429))
     })
+  )
+})
+
+describe("a host program whose port is open before its routes are built", () => {
+  const node = NodeHttpServer.layer(Server.refuseEarly(createServer), { host: "127.0.0.1", port: 0 })
+  const routes = HttpRouter.add("GET", "/", HttpServerResponse.text("served"))
+
+  it.live("answers requests with 503 and Retry-After until then, on one connection", () =>
+    Effect.gen(function* () {
+      const context = yield* Layer.build(Layer.merge(node, FetchHttpClient.layer))
+      const get = Effect.provideContext(
+        Effect.flatMap(baseUrl, (url) => HttpClient.get(url)),
+        context
+      )
+      const early = yield* get
+      assert.strictEqual(early.status, 503)
+      assert.strictEqual(early.headers["retry-after"], "1")
+      assert.strictEqual(early.headers["cache-control"], "no-store")
+      assert.match(early.headers["content-type"] ?? "", /^application\/json/)
+      assert.deepStrictEqual(yield* early.json, failure("Service Unavailable"))
+      const serving = HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true })
+      yield* Effect.provideContext(Layer.build(serving), context)
+      const served = yield* get
+      assert.strictEqual(served.status, 200)
+      assert.strictEqual(yield* served.text, "served")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("answers by the routes alone if the host listens to requests itself", () =>
+    Effect.gen(function* () {
+      let seen = 0
+      const counted = () => createServer().on("request", () => void seen++)
+      const listening = NodeHttpServer.layer(Server.refuseEarly(counted), { host: "127.0.0.1", port: 0 })
+      const context = yield* Layer.build(Layer.merge(listening, FetchHttpClient.layer))
+      const get = Effect.provideContext(
+        Effect.flatMap(baseUrl, (url) => HttpClient.get(url)),
+        context
+      )
+      assert.strictEqual((yield* get).status, 503)
+      yield* Effect.provideContext(Layer.build(HttpRouter.serve(routes, { disableLogger: true })), context)
+      assert.strictEqual((yield* get).status, 200)
+      assert.strictEqual(seen, 2)
+    }).pipe(Effect.scoped)
   )
 })

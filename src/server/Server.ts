@@ -4,6 +4,7 @@ import type { Redacted } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
+import { ServiceUnavailable } from "../domain/request/Request.ts"
 import { ApiKeysHttp } from "./access/ApiKeysHttp.ts"
 import { AttentionHttp, InstancesHttp } from "./attention/AttentionHttp.ts"
 import { AuditHttp } from "./audit/AuditHttp.ts"
@@ -45,6 +46,7 @@ import {
 import { OutboundLimitHttp } from "./limits/RateLimits.ts"
 import * as Metrics from "./Metrics.ts"
 import * as MetricsHttp from "./observability/MetricsHttp.ts"
+import { constantHeaders, serviceUnavailable } from "./responses/Failures.ts"
 import { ServedNetworks } from "./ServedNetworks.ts"
 import { SystemHttp } from "./lifecycle/SystemHttp.ts"
 
@@ -136,6 +138,38 @@ export const drainFirst = <A, E, R>(serving: Layer.Layer<A, E, R>): Layer.Layer<
     Layer.effectDiscard(Effect.flatMap(Draining, ({ begin }) => Effect.addFinalizer(() => begin))),
     serving
   )
+
+/** The part that is used of a response of `node:http`, `node:https` or `node:http2`. */
+interface NodeResponse {
+  writeHead(status: number, headers: Record<string, string>): unknown
+  end(body: Uint8Array): unknown
+}
+
+/** The part that is used of their servers. */
+interface NodeServer {
+  on(event: "request", listener: (request: unknown, response: NodeResponse) => void): unknown
+  listenerCount(event: "request"): number
+}
+
+/**
+ * For `NodeHttpServer.layer(Server.refuseEarly(createServer), …)`: answers requests with 503 and `Retry-After` while the server listens and has no
+ * routes, that is while the layers of its routes are built. Node gives such a request to nobody, so that it would wait for ever.
+ */
+export const refuseEarly =
+  <S extends NodeServer>(create: () => S) =>
+  (): S => {
+    const server = create()
+    const { body, headers, status } = serviceUnavailable(new ServiceUnavailable({}))
+    const bytes = body._tag === "Uint8Array" ? body.body : new Uint8Array()
+    server.on("request", (_, response) => {
+      // The routes are listeners that come after this one.
+      if (server.listenerCount("request") > own) return
+      response.writeHead(status, { ...constantHeaders, ...headers, "content-type": "application/json" })
+      response.end(bytes)
+    })
+    const own = server.listenerCount("request")
+    return server
+  }
 
 /** The API under `prefix` of a host program's router. Absent: all paths that the host has no other route for. */
 export const mount = (prefix: `/${string}` | undefined, options: Options = defaults) =>
