@@ -7,6 +7,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
 import * as BaseImages from "./BaseImages.ts"
+import { own } from "./manifest.ts"
 import * as Provenance from "./Provenance.ts"
 
 const { values } = parseArgs({ options: { "dry-run": { type: "boolean" }, image: { type: "string" } } })
@@ -94,10 +95,20 @@ const needed = {
 const checkFiles = (expected: ReadonlyArray<string>, packed: Packed) => {
   const names = packed.files.map(({ path }) => path)
   for (const name of expected) demand(names.includes(name), `the package ${packed.name} lacks ${name}`)
-  const own = names.filter(
+  const strange = names.filter(
     (name) => !/^(dist|examples)\//.test(name) && name !== "package.json" && !expected.includes(name)
   )
-  demand(own.length === 0, `the package ${packed.name} contains ${own.join(", ")}`)
+  demand(strange.length === 0, `the package ${packed.name} contains ${strange.join(", ")}`)
+  const listed = run(
+    "tar",
+    "--extract",
+    "--to-stdout",
+    "--file",
+    path.join(output, packed.filename),
+    "package/package.json"
+  )
+  const more = own.filter((name) => name in JSON.parse(listed))
+  demand(more.length === 0, `the package.json of ${packed.name} has ${more.join(", ")}`)
   demand(packed.version === version, `the package ${packed.name} has the version ${packed.version}: npm version`)
   say(`package: ${packed.name} ${packed.version}, ${names.length} files, ${Math.round(packed.size / 1000)} kB`)
 }

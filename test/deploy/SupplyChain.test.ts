@@ -153,4 +153,33 @@ describe("the supply chain", () => {
     assert.strictEqual(spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: folder }).status, 0)
     fs.rmSync(folder, { recursive: true })
   })
+
+  it("packs packages whose package.json names nothing of the repository, and then puts their files back", () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "packed-"))
+    const script = `${process.execPath} ${path.join(root, "scripts/manifest.ts")}`
+    const scripts = { prepack: script, postpack: `${script} --restore` }
+    const rest = { name: "packed", version: "1.2.3", files: ["dist"], dependencies: { effect: "4.1.0" } }
+    const all = { ...rest, workspaces: ["a"], devDependencies: { b: "1" }, allowScripts: { b: true } }
+    const text = JSON.stringify({ ...all, scripts })
+    fs.writeFileSync(path.join(folder, "package.json"), text)
+    const packed = spawnSync("npm", ["pack", "--silent"], { cwd: folder, encoding: "utf8" })
+    assert.strictEqual(packed.stdout.trim().split("\n").at(-1), "packed-1.2.3.tgz", packed.stderr)
+    const listed = spawnSync("tar", ["-xOf", "packed-1.2.3.tgz", "package/package.json"], { cwd: folder })
+    assert.deepStrictEqual(JSON.parse(String(listed.stdout)), rest)
+    assert.strictEqual(fs.readFileSync(path.join(folder, "package.json"), "utf8"), text)
+    assert.sameMembers(fs.readdirSync(folder), ["package.json", "packed-1.2.3.tgz"])
+    fs.rmSync(folder, { recursive: true })
+  })
+
+  it("packs each package that it releases in this way", () => {
+    for (const [file, script] of [
+      ["package.json", "node scripts/manifest.ts"],
+      ["packages/client/package.json", "node ../../scripts/manifest.ts"],
+      ["packages/signer-pkcs11/package.json", "node ../../scripts/manifest.ts"]
+    ] as const) {
+      const { scripts } = JSON.parse(read(file))
+      assert.isTrue(scripts.prepack.endsWith(` && ${script}`), file)
+      assert.strictEqual(scripts.postpack, `${script} --restore`, file)
+    }
+  })
 })
