@@ -35,7 +35,7 @@ layer(api, { excludeTestServices: true })("the commands for solana", (it) => {
       assert.match(waited.stdout, /^status +confirmed$/m)
       assert.match(waited.stdout, /^fee_paid +5000$/m)
       const explained = yield* data("transactions", "explain", id, sent.id ?? "")
-      assert.match(explained.reason ?? "", /^It was executed in slot \d+, which is finalized\.$/u)
+      assert.match(explained.reason ?? "", /^The transaction was executed in slot \d+, which is finalized\.$/u)
     })
   )
 

@@ -43,7 +43,7 @@ describe("the command line", () => {
       yield* Effect.andThen(check, check)
       const explained = yield* output("relayers", "explain", "relayer-1")
       assert.match(explained, /^state +disabled\ncode +RpcValidationFailed$/m)
-      assert.match(explained, /^next +It is checked again, and enabled as soon as one check succeeds\.$/m)
+      assert.match(explained, /^next +The relayer is checked again, and enabled as soon as one check succeeds\.$/m)
       assert.include((yield* call(["relayers", "check", "nobody"])).stderr, "Relayer not found")
     })
   )

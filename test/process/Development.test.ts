@@ -162,7 +162,7 @@ describe.concurrent("effect-relayer dev", () => {
     Effect.gen(function* () {
       const place = yield* Development.place
       const dev = yield* Development.start(place, { env: { HOST: "0.0.0.0", OUTBOUND_ALLOW: "127.0.0.0/8" } })
-      assert.include(dev.text, "It does not use these settings: HOST, DATA_DIR, OUTBOUND_ALLOW, WATCH.")
+      assert.include(dev.text, "effect-relayer dev does not use these settings: HOST, DATA_DIR, OUTBOUND_ALLOW, WATCH.")
       const all = yield* Development.processes(place)
       const open = yield* Effect.promise(() => Promise.all(all.map(({ pid }) => listeners(pid))))
       assert.deepStrictEqual(open.flat(), [loopback, loopback, loopback, loopback], "the service and its chains")

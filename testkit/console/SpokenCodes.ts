@@ -22,6 +22,8 @@ export const wordsOf = (type: Type, code: string, status: string): Words =>
 
 /** The codes that have a sentence on this network, and one that has none. */
 export const codesOf = (type: Type): ReadonlyArray<string> => [
-  ...KnownCode.literals.filter((code) => !wordsOf(type, code, "pending").reason.startsWith("Its code is")),
+  ...KnownCode.literals.filter(
+    (code) => !wordsOf(type, code, "pending").reason.startsWith("The transaction's code is")
+  ),
   newer
 ]

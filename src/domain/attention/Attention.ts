@@ -69,7 +69,7 @@ export const AttentionItem = Schema.Struct({
       "What to send where, for at most five relayers. Only items of the kind `funds` have it."
     )
   ),
-  reason: field(Shown.Words, "What is the case, for people.", "An operator has paused its relayer."),
+  reason: field(Shown.Words, "What is the case, for people.", "An operator has paused the relayer of the transaction."),
   next: field(Shown.Words, "What happens next, and what helps, for people.", "More RPC URLs help.")
 }).annotate({ identifier: "AttentionItem", description: "Something that needs the attention of an operator." })
 export type AttentionItem = typeof AttentionItem.Type

@@ -66,7 +66,7 @@ const sendsNothing: Rule = ({ network_type, policies }) => {
   if (fee_payment_strategy !== "user" || allowed_tokens.length > 0) return undefined
   return {
     code: "sends_nothing",
-    text: "It signs nothing: fee_payment_strategy of its policy is user, and allowed_tokens has no token. Name tokens, or set fee_payment_strategy to relayer."
+    text: "The relayer signs nothing: fee_payment_strategy of its policy is user, and allowed_tokens has no token. Name tokens, or set fee_payment_strategy to relayer."
   }
 }
 
@@ -136,7 +136,7 @@ const protocol: Rule = (_, reading) => {
 /** A lane has found it out, not a check: the URL serves a network with the right name. */
 export const otherChain: HealthNotice = {
   code: "chain_changed",
-  text: "It signs nothing: the RPC URL serves another chain than the one whose nonces or sequences the service knows. Correct the URL; if a test network was restarted, use `POST /api/v1/relayers/{id}/nonce/generation`."
+  text: "The relayer signs nothing: the RPC URL serves another chain than the one whose nonces or sequences the service knows. Correct the URL; if a test network was restarted, use `POST /api/v1/relayers/{id}/nonce/generation`."
 }
 
 const rules: ReadonlyArray<Rule> = [sendsNothing, timeout, swaps, channels, clock, stalled, store, protocol]

@@ -36,7 +36,7 @@ export const RelayerExplanation = Schema.Struct({
   next: field(
     Shown.Words,
     "What happens next, for people.",
-    "It is checked again; one failure alone does not disable it."
+    "The relayer is checked again; one failure alone does not disable it."
   ),
   warnings: Schema.optionalKey(
     field(Schema.Array(HealthWarning), "What is wrong although its checks succeed. Absent: nothing.", ["sends_nothing"])
@@ -66,28 +66,28 @@ const sentence = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slic
 
 const nextOf = (left: number) =>
   left === 1
-    ? "It is checked again, and disabled if that check fails too."
-    : `It is checked again, and disabled if the next ${left} checks fail.`
+    ? "The relayer is checked again, and disabled if that check fails too."
+    : `The relayer is checked again, and disabled if the next ${left} checks fail.`
 
 const wordsOf = (health: Health): Words => {
   switch (health.status) {
     case "unknown":
       return {
         code: "not_checked",
-        reason: "Its chain has not been checked yet.",
-        next: "It is checked for the first time, and disabled if the first three checks fail."
+        reason: "The relayer's chain has not been checked yet.",
+        next: "The relayer is checked for the first time, and disabled if the first three checks fail."
       }
     case "healthy":
       return {
         code: "all_well",
         reason: "The last check found everything well.",
-        next: "It is checked again; one failure alone does not disable it."
+        next: "The relayer is checked again; one failure alone does not disable it."
       }
     case "degraded":
       return {
         code: "provider_failed",
-        reason: "It works, but not all of its RPC URLs do.",
-        next: "It is checked again, and has recovered as soon as all of them answer."
+        reason: "The relayer works, but not all of its RPC URLs do.",
+        next: "The relayer is checked again, and has recovered as soon as all of them answer."
       }
     case "failing":
       return {
@@ -98,8 +98,8 @@ const wordsOf = (health: Health): Words => {
     case "disabled":
       return {
         code: health.reason.type,
-        reason: `The service disabled it: ${health.reason.details}. Failed checks in a row: ${health.failures}.`,
-        next: "It is checked again, and enabled as soon as one check succeeds."
+        reason: `The service disabled the relayer: ${health.reason.details}. Failed checks in a row: ${health.failures}.`,
+        next: "The relayer is checked again, and enabled as soon as one check succeeds."
       }
   }
 }
@@ -110,7 +110,7 @@ const waitingForFunds = {
   reason: "A transaction waits for funds. The last check found everything else well."
 } as const
 
-const pausedByOperator = "It is paused by the operator, and takes no transactions until it is resumed."
+const pausedByOperator = "The relayer is paused by the operator, and takes no transactions until it is resumed."
 
 export interface Situation {
   readonly relayer: Relayer
@@ -147,7 +147,7 @@ export const explain = (situation: Situation): RelayerExplanation => {
       ...(relayer.paused ? [pausedByOperator] : []),
       reason,
       ...notices.map(({ text }) => text),
-      ...(channels === 0 ? [] : [`Its ${channels} channels lock ${locked} stroops.`]),
+      ...(channels === 0 ? [] : [`The ${channels} channels of the relayer lock ${locked} stroops.`]),
       ...providersOf(reading)
     ].join(" "),
     next: funding === undefined ? next : `${sentenceOf(funding)} ${next}`,

@@ -309,7 +309,7 @@ const moment = (at: Moment): string => DateTime.formatIso(DateTime.makeUnsafe(at
 const askedAgain = (until: Moment | undefined): string =>
   until === undefined ? "after a pause" : `at ${moment(until)}`
 
-const nothing = "Nothing: this is final."
+const nothing = "Nothing follows: this state is final."
 
 export const operator = "An operator must decide with `POST /api/v1/relayers/{id}/nonce/resync`."
 
@@ -340,11 +340,11 @@ export const noAnswers = (figures: Pick<Figures, "host" | "error">): Words => ({
 /** Codes that mean the same on all networks. */
 const neutral = {
   relayer_paused: () => ({
-    reason: "An operator has paused its relayer.",
+    reason: "An operator has paused the relayer of the transaction.",
     next: "It continues when the relayer is resumed."
   }),
   relayer_disabled: () => ({
-    reason: "The service has disabled its relayer.",
+    reason: "The service has disabled the relayer of the transaction.",
     next: "It continues when the relayer's next health check succeeds; `GET /api/v1/relayers/{id}/explain` says what is wrong."
   }),
   not_before: () => ({
@@ -356,12 +356,12 @@ const neutral = {
     next: `The service asks the signer again ${askedAgain(until)}; nothing is lost. \`POST /api/v1/signers/{id}/verify\` says what is wrong.`
   }),
   throttled: ({ until }) => ({
-    reason: "The key service of its signer accepts no more requests now.",
+    reason: "The key service of the signer accepts no more requests now.",
     next: `The service asks the signer again ${askedAgain(until)}; nothing is lost. A higher quota at the key service helps.`
   }),
   row_changed: () => ({
     reason:
-      "The row of its relayer, network or signer cannot be verified, or is gone: another program or a person changed the database, or a defect of an earlier version lost the secret of MACs.",
+      "The row of the relayer, the network or the signer cannot be verified, or is gone: another program or a person changed the database, or a defect of an earlier version lost the secret of MACs.",
     next: "Nothing is signed or sent with it. It continues when the row is restored from a backup, or accepted by `effect-relayer repair`, which shows the evidence for each cause. Delete no signer whose key exists nowhere else."
   }),
   providers_unavailable: noAnswers,
@@ -379,6 +379,12 @@ const neutral = {
   canceled: () => final("It was canceled and has no effect.")
 } as const satisfies Sentences
 
+/** Sentences are written about "it". The first one of a text names the transaction, because callers read it alone. */
+const named = (text: string): string =>
+  text.replace(/^It(s?) /u, (_, possessive: string) => (possessive === "" ? "The transaction " : "The transaction's "))
+
+const standAlone = ({ reason, next }: Words): Words => ({ reason: named(reason), next: named(next) })
+
 /** A newer version of the service may have written it. */
 const unknown = (code: string): Words => ({
   reason: `Its code is ${code}, which this version of the service does not know.`,
@@ -393,8 +399,8 @@ export const explainWith =
   (own: Sentences, clearing: (cause: Cause) => Words | undefined) =>
   (cause: Cause, isFinal: boolean): Words => {
     const cleared = isFinal ? undefined : clearing(cause)
-    if (cleared !== undefined) return cleared
+    if (cleared !== undefined) return standAlone(cleared)
     const sentences: Sentences = { ...neutral, ...own }
     const found = entryOf(sentences, cause.code)?.(cause.figures) ?? unknown(cause.code)
-    return isFinal ? { ...found, next: nothing } : found
+    return standAlone(isFinal ? { ...found, next: nothing } : found)
   }

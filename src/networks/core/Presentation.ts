@@ -31,7 +31,11 @@ export const neutralFields = {
   id: field(TransactionId, "Identifier of the transaction.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"),
   relayer_id: field(RelayerId, "Relayer that sends it.", "payouts"),
   status: field(TransactionStatus, "State of the transaction.", "submitted"),
-  status_reason: shown(Shown.Words, "What it waits for, or why it ended, as a sentence.", "It was canceled."),
+  status_reason: shown(
+    Shown.Words,
+    "What it waits for, or why it ended, as a sentence.",
+    "The transaction was canceled."
+  ),
   code: shown(Code, "The same as a code.", "in_pool"),
   created_at: field(Instant, "When it was accepted.", at),
   sent_at: shown(Instant, "When it was first sent.", at),

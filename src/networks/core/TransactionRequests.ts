@@ -72,7 +72,11 @@ export type CanceledTransactions = typeof CanceledTransactions.Type
 export const TransactionExplanation = Schema.Struct({
   status: field(TransactionStatus, "State of the transaction.", "pending"),
   code: field(Code, "What it waits for, or why it ended.", "gas_price_above_cap"),
-  reason: field(Shown.Words, "The same as a sentence, with the figures that decide.", "Its signer does not answer."),
+  reason: field(
+    Shown.Words,
+    "The same as a sentence, with the figures that decide.",
+    "The transaction's signer does not answer."
+  ),
   next: field(Shown.Words, "What happens next, and what would help.", "The service checks it again with each block."),
   figures: field(Figures, "The figures that decide.", { base_fee: "42000000000", cap: "40000000000" }),
   since: field(Instant, "Since when it has this code.", "2026-11-22T12:00:00.000Z"),

@@ -153,7 +153,7 @@ export const warningText = (unused: ReadonlyArray<string>): string => {
   const lines = [
     "effect-relayer dev is for development, NOT FOR PRODUCTION: its chains have no real money, and it prints its API key."
   ]
-  if (unused.length > 0) lines.push(`It does not use these settings: ${unused.join(", ")}.`)
+  if (unused.length > 0) lines.push(`effect-relayer dev does not use these settings: ${unused.join(", ")}.`)
   return lines.join("\n")
 }
 

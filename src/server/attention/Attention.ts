@@ -186,8 +186,8 @@ const ofCheck = (row: CheckRow): ReadonlyArray<Finding> => {
   }
   const cause = provider === undefined ? "" : ` RPC URL ${provider.url}: ${provider.error ?? "no answer"}.`
   if (state.status === "disabled") {
-    const reason = cause === "" ? `The service disabled it: ${state.reason.details}.` : cause.trim()
-    const next = "It is checked again, and enabled as soon as one check succeeds."
+    const reason = cause === "" ? `The service disabled the relayer: ${state.reason.details}.` : cause.trim()
+    const next = "The relayer is checked again, and enabled as soon as one check succeeds."
     return [
       {
         ...about,
@@ -209,7 +209,7 @@ const ofCheck = (row: CheckRow): ReadonlyArray<Finding> => {
             code: state.status === "failing" ? state.reason.type : "provider_failed",
             relayers: new Map([[id, "degraded"]]),
             reason: cause === "" ? "Checks have failed, but too few to disable it." : cause.trim(),
-            next: "It is checked again. Replace that RPC URL, or add another one."
+            next: "The relayer is checked again. Replace that RPC URL, or add another one."
           }
         ]
   const { host: _, ...low } = about
@@ -249,7 +249,7 @@ const ofKey = ({ id, until }: { readonly id: string; readonly until: DateTime.Ut
   until,
   resource: { kind: "key", id },
   reason: `The API key ${id} expires at ${DateTime.formatIso(until)}.`,
-  next: "Its requests are refused then. Change `expires_at`, or have its holder use another key."
+  next: "The requests of the key are refused then. Change `expires_at`, or have its holder use another key."
 })
 
 /** Rows that an item names. */

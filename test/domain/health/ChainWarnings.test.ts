@@ -88,7 +88,7 @@ describe("the warnings of a chain", () => {
     assert.deepStrictEqual(codes({ ...stellar, policies: user }), ["sends_nothing"])
     assert.deepStrictEqual(codes({ ...stellar, policies: { ...user, allowed_tokens: [{ asset: "A" }] } }), [])
     const reading = { ...snapshotOf(status({ balance: 10_000_000n })), network_type: "solana" } as const
-    assert.include(chainWarnings(solana, reading).join(), "It signs nothing")
+    assert.include(chainWarnings(solana, reading).join(), "The relayer signs nothing")
   })
 
   it("name settings of a stellar policy that the service bounds or does not use", () => {

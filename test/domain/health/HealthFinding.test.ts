@@ -157,13 +157,13 @@ describe("an explanation", () => {
     }
     const explained = explain({ relayer: decode(given), ...situation })
     assert.deepStrictEqual(explained.warnings, ["sends_nothing"])
-    assert.include(explained.reason, "It signs nothing: fee_payment_strategy of its policy is user")
+    assert.include(explained.reason, "The relayer signs nothing: fee_payment_strategy of its policy is user")
     const paying = decode({ ...given, policies: { fee_payment_strategy: "relayer" } })
     assert.isUndefined(explain({ relayer: paying, ...situation }).warnings)
     assert.isUndefined(explain({ relayer: paying, ...situation }).locked_by_channels)
     const locking = explain({ relayer: paying, ...situation, channels: 3 })
     assert.strictEqual(locking.locked_by_channels, 45_000_000n)
-    assert.include(locking.reason, "Its 3 channels lock 45000000 stroops.")
+    assert.include(locking.reason, "The 3 channels of the relayer lock 45000000 stroops.")
   })
 
   it.prop(
@@ -175,6 +175,7 @@ describe("an explanation", () => {
       assert.strictEqual(explained.state, health.status)
       assert.strictEqual(explained.reason.includes("paused by the operator"), relayer.paused)
       assert.isAbove(explained.next.length, 10)
+      for (const text of [explained.reason, explained.next]) assert.notMatch(text, /^(It|Its|They|Their) /)
       if ("reason" in health) {
         assert.strictEqual(explained.code, health.reason.type)
         assert.include(explained.reason.toLowerCase(), health.reason.details.toLowerCase())

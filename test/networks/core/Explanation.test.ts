@@ -15,8 +15,9 @@ describe("an explanation", () => {
       for (const one of [explain(cause(code), false), explain(cause(code, reasons), false)]) {
         assert.isTrue(isSentence(one.reason), one.reason)
         assert.isTrue(isSentence(one.next), one.next)
+        for (const text of [one.reason, one.next]) assert.notMatch(text, /^(It|Its|They|Their|This|That) /)
       }
-      assert.strictEqual(explain(cause(code), true).next, "Nothing: this is final.")
+      assert.strictEqual(explain(cause(code), true).next, "Nothing follows: this state is final.")
     })
   }
 
@@ -31,7 +32,7 @@ describe("an explanation", () => {
 
   it("of a queued transaction names others only if there are others ahead", () => {
     for (const figures of [{}, { position: 0 }]) {
-      assert.strictEqual(explain(cause("queued", figures), false).reason, "It waits for its nonce.")
+      assert.strictEqual(explain(cause("queued", figures), false).reason, "The transaction waits for its nonce.")
     }
     assert.include(explain(cause("queued", { position: 2 }), false).reason, "behind 2 transactions")
   })
@@ -40,7 +41,7 @@ describe("an explanation", () => {
     for (const words of [SolanaWords, StellarWords]) {
       for (const figures of [{}, { position: 0 }]) {
         const { next } = words.explain(cause("queued", figures), false)
-        assert.strictEqual(next, "It is signed in the next step of its relayer.")
+        assert.strictEqual(next, "The transaction is signed in the next step of its relayer.")
       }
       const { next, reason } = words.explain(cause("queued", { position: 1 }), false)
       assert.include(reason, "behind 1 transaction ")

@@ -86,7 +86,7 @@ layer(live, { excludeTestServices: true })("checks of a relayer", (it) => {
       const { json } = yield* relayer.get("explain")
       assert.deepInclude(json.data as Record<string, unknown>, {
         code: "provider_failed",
-        reason: `It works, but not all of its RPC URLs do. RPC URL ${masked(dead.url)}: eth_chainId: HTTP 500.`
+        reason: `The relayer works, but not all of its RPC URLs do. RPC URL ${masked(dead.url)}: eth_chainId: HTTP 500.`
       })
     })
   )

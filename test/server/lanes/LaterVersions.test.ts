@@ -54,7 +54,10 @@ layer(api, { excludeTestServices: true })("a database that a later version has w
         assert.deepStrictEqual([data.status, data.code], [status, code])
         const { data: explained } = yield* client.transactions.explain({ params: { ...params, transaction_id: id } })
         assert.strictEqual(explained.code, code)
-        assert.include(explained.reason, `Its code is ${code}, which this version of the service does not know.`)
+        assert.include(
+          explained.reason,
+          `The transaction's code is ${code}, which this version of the service does not know.`
+        )
       }
       const { data: listed } = yield* client.transactions.list({ params, query: {} })
       assert.sameMembers(

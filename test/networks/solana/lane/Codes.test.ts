@@ -69,7 +69,7 @@ const codes: Readonly<Record<string, Reached>> = {
   },
   priority_fee_above_cap: {
     policies: { max_allowed_fee_lamports: 4999n },
-    explained: /Its lowest fee is 5000 lamports, and it may cost 4999 lamports/u
+    explained: /The transaction's lowest fee is 5000 lamports, and it may cost 4999 lamports/u
   },
   blockhash_unavailable: {
     providers: 2,
@@ -118,7 +118,7 @@ const codes: Readonly<Record<string, Reached>> = {
   },
   would_fail: {
     request: () => ({ instructions: [{ program_id: receiver, accounts: [], data: "" }] }),
-    explained: /Its simulation fails: .*ProgramAccountNotFound/u
+    explained: /The transaction's simulation fails: .*ProgramAccountNotFound/u
   },
   lamports_out: {
     prepare: (world) => changing(world, world.address, (account) => ({ ...account, lamports: account.lamports - 1n })),
@@ -141,7 +141,7 @@ const codes: Readonly<Record<string, Reached>> = {
   },
   insufficient_funds: {
     request: (world) => World.transfer(world.address, 10n * World.sol),
-    explained: /It needs 10000005000 lamports. The account has 10000000000 lamports available/u
+    explained: /The transaction needs 10000005000 lamports. The account has 10000000000 lamports available/u
   },
   failed_on_chain: {
     run: (world) =>
@@ -154,7 +154,7 @@ const codes: Readonly<Record<string, Reached>> = {
         })
         yield* world.finish
       }),
-    explained: /It failed in slot \d+. Its fee was charged/u
+    explained: /The transaction failed in slot \d+. Its fee was charged/u
   },
   refused_by_all: {
     prepare: (world) => onAll(world, "sendTransaction", () => ({ error: { code: -32_602, message: "invalid" } })),

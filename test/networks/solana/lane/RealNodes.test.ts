@@ -192,7 +192,7 @@ layerEach(memory)("what nodes say about a message that they do not execute", (it
       const [id] = yield* world.accept()
       yield* world.poll(3)
       assert.deepStrictEqual(yield* shown(world, id), ["signed", "refused_by_all", 1])
-      assert.include((yield* wordsOf(world, id)).next, "It ends when a proof shows that they are dead")
+      assert.include((yield* wordsOf(world, id)).next, "The transaction ends when a proof shows that they are dead")
       assert.strictEqual((yield* world.transaction(id)).attempts[0]?.sends, 1)
       yield* world.poll(untilDead + 8)
       assert.deepStrictEqual(yield* shown(world, id), ["failed", "refused_by_all", 1])

@@ -135,7 +135,7 @@ describe("every code of solana", () => {
       assert.notMatch(reason, /unknown|does not know/u)
       assert.match(reason, /\.$/u)
       assert.match(next, /[.!]$/u)
-      assert.strictEqual(next === "Nothing: this is final.", isFinal(commands))
+      assert.strictEqual(next === "Nothing follows: this state is final.", isFinal(commands))
     })
   }
 })

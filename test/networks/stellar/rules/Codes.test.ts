@@ -142,7 +142,10 @@ describe("a code of a stellar transaction", () => {
   it("says which transaction it waits for, and until when", () => {
     const figures = { sequence: n, until: now }
     const { next, reason } = explain(cause("landing_unproven", figures), false)
-    assert.include(reason, `Its sequence ${n} is used, and no RPC provider shows yet by which transaction.`)
+    assert.include(
+      reason,
+      `The transaction's sequence ${n} is used, and no RPC provider shows yet by which transaction.`
+    )
     assert.include(next, "An operator may decide at 1970-01-12T13:46:40.000Z.")
     const second = explain(cause("landing_unproven", { ...figures, host: "https://two.example" }), false)
     assert.include(second.reason, "https://two.example does not show yet by which transaction.")

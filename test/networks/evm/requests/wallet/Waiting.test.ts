@@ -21,7 +21,7 @@ layerEach(TestApi.layer())("a send of a wallet", (it) => {
       const { error } = yield* whileTimePasses(1, rpc("eth_sendTransaction", [{ to: receiver, value: "0x1" }]))
       const [row] = yield* all
       assert.strictEqual(error?.code, -32_000)
-      assert.include(error?.message, "It waits for its nonce")
+      assert.include(error?.message, "The transaction waits for its nonce")
       assert.deepStrictEqual(error?.data, { code: "queued", transaction_id: row?.id })
       assert.strictEqual(row?.status, "canceled")
     })
