@@ -23,11 +23,11 @@ const home = HttpRouter.use((host) =>
   })
 )
 
-/** Requires a database. The port opens last, because a server without handlers lets requests wait. */
+/** Requires a database. Requests that come while the routes are built get 503 with `Retry-After`. */
 export const layer = (keys: Omit<Parameters<typeof Services.layer>[0], "networks">, port: number) =>
   HttpRouter.serve(Layer.mergeAll(home, Server.mount("/relay")), { disableLogger: true }).pipe(
     Server.drainFirst,
-    Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
+    Layer.provideMerge(NodeHttpServer.layer(Server.refuseEarly(createServer), { host: "127.0.0.1", port })),
     Layer.provide([
       Services.layer({ networks: [evm, solana, stellar], ...keys }),
       RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })

@@ -46,7 +46,7 @@ const keys = Layer.succeed(
 export const layer = (masterKey: Services.Options["masterKey"], port: number) =>
   HttpRouter.serve(Server.layer(), { routerConfig: Server.routerConfig, disableLogger: true }).pipe(
     Server.drainFirst,
-    Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
+    Layer.provideMerge(NodeHttpServer.layer(Server.refuseEarly(createServer), { host: "127.0.0.1", port })),
     Layer.provide(Services.layerNoAuthentication({ networks: [evm, solana, stellar], masterKey })),
     Layer.provide([keys, RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })])
   )

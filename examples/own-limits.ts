@@ -38,7 +38,7 @@ const limits = Layer.sync(RateLimits, () => {
 export const layer = (keys: Omit<Parameters<typeof Services.layer>[0], "networks">, port: number) =>
   HttpRouter.serve(Server.layer(), { routerConfig: Server.routerConfig, disableLogger: true }).pipe(
     Server.drainFirst,
-    Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
+    Layer.provideMerge(NodeHttpServer.layer(Server.refuseEarly(createServer), { host: "127.0.0.1", port })),
     Layer.provide([Services.layer({ networks: [evm, solana, stellar], ...keys }), limits])
   )
 
