@@ -144,6 +144,21 @@ describe("the documents", () => {
     }
   })
 
+  it("are all in the page for the three readers, whose tables and those of the console can be read as text", () => {
+    const listed = new Set(linksOf("docs/README.md").map((link) => link.split("#")[0]))
+    const others = fs
+      .readdirSync(path.join(root, "docs"))
+      .filter((name) => name.endsWith(".md") && name !== "README.md")
+    assert.isEmpty(others.filter((name) => !listed.has(name)))
+    for (const chapter of ["You use the service", "You operate it", "You build on it"])
+      assert.include(read("docs/README.md"), `\n## ${chapter}\n`)
+    const longestCell = 120
+    for (const file of ["docs/README.md", "docs/console.md"]) {
+      const cells = (read(file).match(/^\|.*\|$/gm) ?? []).flatMap((row) => row.split("|").map((cell) => cell.trim()))
+      assert.isEmpty(cells.filter((cell) => !/^-+$/.test(cell) && cell.length > longestCell))
+    }
+  })
+
   it("say how to back up a version that has no command for it", () => {
     assert.match(
       wordsOf("docs/upgrade.md"),
