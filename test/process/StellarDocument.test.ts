@@ -1,4 +1,4 @@
-// The blocks of docs/stellar.md for a first try, pasted as it says. Meanwhile the ledger is stopped and the service is killed.
+// The blocks of docs/stellar.md for a first try, pasted next to `effect-relayer dev`. Meanwhile the ledger is stopped and the service is killed.
 // Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -6,7 +6,8 @@ import { spawn } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { freePort } from "../../testkit/process/Connection.ts"
-import { folder, until } from "../../testkit/process/Folder.ts"
+import * as Development from "../../testkit/process/Development.ts"
+import { until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
@@ -19,8 +20,8 @@ const blocksOf = Effect.fnUntraced(function* (document: string, chapter: string)
   return [...commands.matchAll(/```sh\n([^]*?)```/g)].map(([, block = ""]) => block)
 })
 
-/** A shell in a folder that runs `commands`, and then those that it is given. What it started ends with the scope. */
-const shell = Effect.fnUntraced(function* (cwd: string, env: Record<string, string>, commands = "") {
+/** A shell in a folder. What it started ends with the scope. */
+const shell = Effect.fnUntraced(function* (cwd: string, env: Record<string, string>) {
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => spawn("bash", [], { cwd, env: { PATH: process.env.PATH, ...env }, detached: true })),
     (started) =>
@@ -34,7 +35,6 @@ const shell = Effect.fnUntraced(function* (cwd: string, env: Record<string, stri
   )
   const output = Service.collect(child.stdout)
   const errors = Service.collect(child.stderr)
-  child.stdin.write(`${commands}\n`)
   let pasted = 0
   /** Runs a block, and returns what it writes. */
   const paste = Effect.fnUntraced(function* (block: string) {
@@ -44,19 +44,8 @@ const shell = Effect.fnUntraced(function* (cwd: string, env: Record<string, stri
     const found = Effect.sync(() => (output().includes(end, from) ? output().slice(from) : undefined))
     return yield* until(`${end}, after ${block}`, found)
   })
-  return { paste, errors, interrupt: Effect.sync(() => process.kill(-(child.pid ?? 0), "SIGINT")) }
+  return { paste, errors }
 })
-
-const answers = (url: string) =>
-  until(
-    `an answer of ${url}`,
-    Effect.promise(() =>
-      fetch(url).then(
-        () => true,
-        () => undefined
-      )
-    )
-  )
 
 interface Listed {
   readonly status: string
@@ -67,10 +56,10 @@ const payments = 20
 
 const channels = 5
 
-/** Stroops: two payments of one XLM. */
-const twoPayments = 20_000_000
+/** Stroops: two payments of one XLM, and that of a start of `dev`. */
+const paid = 20_010_000
 
-/** Milliseconds. The ledger closes every five seconds, and the service starts twice. */
+/** Milliseconds. The service starts twice, and its provider does not answer for 20 seconds. */
 const patience = 480_000
 
 describe("docs/stellar.md", () => {
@@ -78,39 +67,39 @@ describe("docs/stellar.md", () => {
     "has commands that can be pasted, from the first payment to those around the death of the service",
     () =>
       Effect.gen(function* () {
-        const home = yield* folder
+        const place = yield* Development.usualPlace
+        const port = yield* freePort
+        const start = Development.start(place, { env: { PORT: String(port) } })
+        const { home } = place
         // A script of the document imports the library of the clone.
         yield* Effect.promise(() => fs.symlink(path.join(root, "node_modules"), path.join(home, "node_modules")))
-        const [ledgerPort, port] = [yield* freePort, yield* freePort]
-        const [ledgerUrl, baseUrl] = [`http://127.0.0.1:${ledgerPort}`, `http://127.0.0.1:${port}`]
-        const env = { HOME: home, PORT: String(port), RELAYER_URL: baseUrl, NO_COLOR: "1" }
+        const dev = yield* start
+        const originOf = ({ stellar }: Effect.Success<typeof start>) => new URL(stellar.chainUrl).origin
+        const ledger = (yield* Development.processes(place)).find(({ args }) =>
+          args.some((arg) => arg.endsWith("testkit/stellar/main.ts"))
+        )
+        const env = { HOME: home, RELAYER_URL: dev.baseUrl, NO_COLOR: "1" }
         const adapted = (block: string) =>
           block
             .replaceAll(/npm exec --call (["'])node (.*?)\1/g, `${process.execPath} $2`)
-            .replaceAll("testkit/stellar/", `${root}/testkit/stellar/`)
-            .replaceAll("--port 8000", `--port ${ledgerPort}`)
-            .replaceAll("http://127.0.0.1:8000", ledgerUrl)
-            .replaceAll("http://127.0.0.1:8080", baseUrl)
+            .replaceAll("$(pgrep -f testkit/stellar/main.ts)", String(ledger?.pid))
+            .replaceAll("http://127.0.0.1:8000", originOf(dev))
+            .replaceAll("http://127.0.0.1:8080", dev.baseUrl)
             .replaceAll(/npm start( --silent --)?/g, `${process.execPath} ${Service.sources}`)
         const blocks = (yield* blocksOf("docs/stellar.md", "Try it on this machine")).map(adapted)
-        const [ledger = "", service = "", first = "", more = "", envelopes = "", ...others] = blocks
-        const [whileStopped = "", afterwards = "", killed = "", again = "", ...rest] = others
+        const [first = "", more = "", envelopes = "", whileStopped = "", killed = "", again = "", ...rest] = blocks
         assert.isEmpty(rest, "the document has a block that is not pasted here")
 
-        const ledgerShell = yield* shell(home, env, ledger)
-        yield* shell(home, env, service)
-        yield* Effect.all([answers(`${baseUrl}/api/v1/health`), answers(ledgerUrl)])
         const { errors, paste } = yield* shell(home, env)
         const confirmed = yield* paste(first)
         assert.match(confirmed, /^status +confirmed$/m, errors())
         assert.notInclude(confirmed, '"success":false')
 
         yield* paste(more)
-        const key = yield* Effect.promise(() => fs.readFile(path.join(home, "data/api-key"), "utf8"))
         const settled = until(
           "the end of all transactions",
           Effect.map(
-            Service.call(`${baseUrl}/api/v1/relayers/local/transactions?per_page=50`, { key: key.trim() }),
+            Service.call(`${dev.baseUrl}/api/v1/relayers/local/transactions?per_page=50`, { key: dev.key }),
             ({ text }) => {
               const rows = (JSON.parse(text) as { readonly data: ReadonlyArray<Listed> }).data
               return rows.every(({ status }) => status === "confirmed") ? rows : undefined
@@ -128,25 +117,20 @@ describe("docs/stellar.md", () => {
         assert.include(answered, "operation_not_allowed: operation 1 is accountMerge")
 
         yield* settled
-        yield* ledgerShell.interrupt
-        yield* paste(whileStopped)
-        yield* until(
-          "providers_unavailable",
-          Effect.map(paste(`curl -s -H "$auth" $api/relayers/local/transactions/$(newest)/explain`), (text) =>
-            text.includes('"providers_unavailable"') ? true : undefined
-          )
-        )
-        yield* shell(home, env, ledger)
-        assert.match(yield* paste(afterwards), /^status +confirmed$/m, errors())
+        const stopped = yield* paste(whileStopped)
+        assert.include(stopped, '"providers_unavailable"', errors())
+        assert.match(stopped, /^status +confirmed$/m, errors())
 
         const balanceIn = (text: string) => Number(/"balance":"(\d+)"/.exec(text)?.[1])
         const before = balanceIn(yield* paste(killed))
-        yield* shell(home, env, service)
-        yield* answers(`${baseUrl}/api/v1/health`)
+        yield* dev.exited
+        const next = yield* start
+        assert.strictEqual(next.stellar.states.at(-1), "confirmed")
+        yield* paste(`ledger=${originOf(next)}`)
         yield* paste(again)
         // On a busy machine, the payment of before the kill takes longer than the block waits.
         yield* settled
-        assert.strictEqual(balanceIn(yield* paste("balance")), before + twoPayments)
+        assert.strictEqual(balanceIn(yield* paste("balance")), before + paid)
       }),
     patience
   )
