@@ -165,7 +165,12 @@ describe("the command line", () => {
         [2, "Unknown subcommand", ["relayer", "list"]],
         [2, "id: Expected 1 to 36 letters", ["signers", "create", "--type", "plain", "--id", "a b"]],
         [2, "there is no API key", ["relayers", "list"], { API_KEY: "" }],
-        [3, "cannot reach http://127.0.0.1:9: ", ["relayers", "list"], { RELAYER_URL: "http://127.0.0.1:9" }]
+        [
+          3,
+          "127.0.0.1:9; --server or RELAYER_URL names the address of the service",
+          ["relayers", "list"],
+          { RELAYER_URL: "http://127.0.0.1:9" }
+        ]
       ]
       for (const [code, line, flags, env] of ends) {
         const ended = yield* call(flags, env)

@@ -131,7 +131,7 @@ const deepest = (cause: unknown): string => {
 /** The failure of a request that got no response. */
 const unreachable = (baseUrl: string, { reason }: HttpClientError.HttpClientError): CommandFailed =>
   new CommandFailed({
-    message: `cannot reach ${baseUrl}: ${deepest(reason.cause)}`,
+    message: `cannot reach ${baseUrl}: ${deepest(reason.cause)}; --server or RELAYER_URL names the address of the service`,
     exitCode: exitCodes.unreachable
   })
 
