@@ -232,6 +232,14 @@ describe("the exports of the package", () => {
     assert.isEmpty(namesOf(imported).filter((name) => !namesOf(exporting).includes(name)))
   })
 
+  it("have each service that a program may call", () => {
+    const [, callable = ""] = /^export type Callable =([^]*?)\n\n/m.exec(read("src/server/Services.ts")) ?? []
+    const services = callable.match(/\w+(?=\n|$)/g) ?? []
+    assert.isAbove(services.length, 20)
+    const names = new Set(exported.map(({ name }) => name))
+    assert.isEmpty(services.filter((name) => !names.has(`effect-relayer ${name}`)))
+  })
+
   it("have the schemas of requests and responses of each network type", () => {
     const names = exported.map(({ name }) => name)
     for (const type of ["Evm", "Solana", "Stellar"])

@@ -1,9 +1,15 @@
 // All services of an instance. They require a database. A host program may replace what reaches outside of it.
 import { Duration, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { AdministratorKeyTooShort } from "../domain/access/ApiKey.ts"
 import { checkMasterKey } from "../domain/masterKey/MasterKey.ts"
+import type { MasterKeyInvalid } from "../domain/masterKey/MasterKey.ts"
+import type { Authentication } from "./authentication/Authentication.ts"
 import { Changes } from "./changes/Changes.ts"
+import type { EventFeed } from "./events/EventFeed.ts"
 import { EventStreams } from "./events/EventStreams.ts"
+import type { Holder, LedgerMark } from "./ledger/Holder.ts"
 import { LaneLedger } from "./ledger/LaneLedger.ts"
 import { Ledger } from "./ledger/Ledger.ts"
 import { PriceSource } from "./prices/PriceSource.ts"
@@ -11,6 +17,7 @@ import { largestBatch } from "./networks/builtin.ts"
 import { Claims } from "./claims/Claims.ts"
 import * as UnreadableRows from "./masterKey/UnreadableRows.ts"
 import * as Retentions from "./Retentions.ts"
+import type { SignerKinds } from "./signers/backends/SignerBackend.ts"
 import { SignerBackends } from "./signers/backends/SignerBackends.ts"
 import { Breakers } from "./chains/Breakers.ts"
 import { Chains } from "./chains/Chains.ts"
@@ -18,6 +25,7 @@ import { ChainAccess, RpcNodes } from "./chains/RpcNodes.ts"
 import { SendingNetworks } from "./lanes/LaneNetwork.ts"
 import * as LanesJob from "./lanes/LanesJob.ts"
 import { ledgerTables, ledgerTablesInMemory } from "./ledger/Claims.ts"
+import type { ClaimsRepo } from "./ledger/Claims.ts"
 import { LedgerRules } from "./ledger/LedgerEntries.ts"
 import { ledgerGaugesLayer } from "./ledger/LedgerJobs.ts"
 import { partsOf, ServedNetworks } from "./ServedNetworks.ts"
@@ -40,6 +48,7 @@ import { Audit, AuditCheckpoints } from "./audit/Audit.ts"
 import { HealthChecks, layerHealthJob, layerRelayerSeries } from "./health/HealthChecks.ts"
 import { RelayerHealth } from "./health/RelayerHealth.ts"
 import { layerMasterKeyCheck, MasterKeys } from "./masterKey/MasterKeys.ts"
+import type { WrongMasterKey } from "./masterKey/MasterKeys.ts"
 import { Networks } from "./networks/Networks.ts"
 import { Notifications } from "./notifications/Notifications.ts"
 import { Deliveries } from "./notifications/delivery/Deliveries.ts"
@@ -49,7 +58,9 @@ import { layerRelayerCount, Relayers } from "./relayers/Relayers.ts"
 import { Outbound } from "../outbound/Outbound.ts"
 import { layerEventDelay } from "./events/Events.ts"
 import { CallerRequests, OutboundWork } from "./limits/RateLimits.ts"
+import type { Gauges } from "./observability/Gauges.ts"
 import { RowMacs, Secrets } from "./secrets/Secrets.ts"
+import type { ActiveKeyring } from "./secrets/Secrets.ts"
 import { Intakes } from "./transactions/Intake.ts"
 import { SignerSettings } from "./signers/SignerSettings.ts"
 import { Signers } from "./signers/Signers.ts"
@@ -88,6 +99,66 @@ export interface Options {
    */
   readonly networks: ReadonlyArray<ServedNetwork>
 }
+
+/** The services that a program may call. The package exports all of them. */
+export type Callable =
+  | ApiKeys
+  | Audit
+  | AuditCheckpoints
+  | Claims
+  | Deliveries
+  | EventFeed
+  | Intakes
+  | LaneLedger
+  | Ledger
+  | Lifecycle.Draining
+  | MasterKeys
+  | MessageSigning
+  | Networks
+  | Nonces
+  | Notifications
+  | OutboundWork
+  | PriceSource
+  | Readiness
+  | RelayerHealth
+  | RelayerTargets
+  | Relayers
+  | Secrets
+  | Signers
+  | Sponsoring
+  | TransactionSigning
+  | Transactions
+
+/** The services that only the server and other services call. */
+export type Internal =
+  | ActiveKeyring
+  | Breakers
+  | CallerRequests
+  | Chains
+  | Changes
+  | ClaimsRepo
+  | Configuration
+  | EventStreams
+  | Gauges
+  | HealthChecks
+  | Hindsight
+  | Holder
+  | IdempotencyStore
+  | LedgerMark
+  | LedgerRules
+  | Lifecycle.CommitSignals
+  | Lifecycle.Conditions
+  | Lifecycle.Jobs
+  | NodePassing
+  | RowMacs
+  | SendingNetworks
+  | ServedNetworks
+  | Strangers
+
+/** What reaches the world outside of the database. */
+export type Outside = ChainAccess | Outbound | SignerKinds
+
+export type WrongKey = MasterKeyInvalid | WrongMasterKey
 
 const sendingNetworks = SendingNetworks.layer(partsOf(({ sending }) => sending))
 
@@ -209,7 +280,7 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
  */
 export const layerNoDeps = (
   options: Omit<Options, "outboundAllow" | "outboundNotAllowed" | "outboundRule" | "signers">
-) =>
+): Layer.Layer<Callable | Internal, WrongKey, Outside | SqlClient.SqlClient> =>
   Layer.mergeAll(Readiness.layer, EventStreams.layer, gauges(options), jobs(options)).pipe(
     Layer.provideMerge(transactions),
     Layer.provideMerge(health(options)),
@@ -226,7 +297,10 @@ export const layerNoDeps = (
  * Without `Authentication`: a host program provides its own, or serves no HTTP. Fails with `MasterKeyInvalid` if a
  * master key does not have 32 bytes, and with `WrongMasterKey` if the database was written with another master key.
  */
-export const layerNoAuthentication = ({ signers = {}, ...options }: Options) =>
+export const layerNoAuthentication = ({
+  signers = {},
+  ...options
+}: Options): Layer.Layer<Callable | Internal | Outside, WrongKey, SqlClient.SqlClient> =>
   layerNoDeps(options).pipe(
     Layer.provideMerge(Layer.merge(ChainAccess.layer, SignerBackends.layer)),
     Layer.provide(Layer.succeed(SignerSettings, signers)),
@@ -237,5 +311,11 @@ export const layerNoAuthentication = ({ signers = {}, ...options }: Options) =>
  * Authenticates callers by API keys. The administrator's key may do everything and creates the others; it has at least 32
  * characters, or the layer fails with `AdministratorKeyTooShort`.
  */
-export const layer = ({ administratorKey, ...options }: Options & { readonly administratorKey: Redacted.Redacted }) =>
-  Layer.provideMerge(KeyAuthentication.layer({ administrator: administratorKey }), layerNoAuthentication(options))
+export const layer = ({
+  administratorKey,
+  ...options
+}: Options & { readonly administratorKey: Redacted.Redacted }): Layer.Layer<
+  Authentication | Callable | Internal | Outside,
+  AdministratorKeyTooShort | WrongKey,
+  SqlClient.SqlClient
+> => Layer.provideMerge(KeyAuthentication.layer({ administrator: administratorKey }), layerNoAuthentication(options))
