@@ -52,6 +52,7 @@ import type {
 } from "./LedgerEntries.ts"
 import { makeKeyLandings } from "./RelayerTransactionsRepo.ts"
 import type { KeyLandings } from "./RelayerTransactionsRepo.ts"
+import * as SharedWrites from "./SharedWrites.ts"
 import { makeAttempts, makeGivenSignatures } from "./SignaturesRepo.ts"
 import type { AttemptKey } from "./SignaturesRepo.ts"
 import * as MemoryLanes from "./memory/MemoryLanes.ts"
@@ -205,6 +206,7 @@ export class LaneLedger extends Context.Service<
     Effect.gen(function* () {
       const memory = rememberedRows()
       const parts = { memory, fence: yield* makeLaneFence }
+      const shared = yield* SharedWrites.make
       const { bytes, own } = yield* makeAttempts
       const { among: given, places } = yield* makeGivenSignatures
       const { addresses } = yield* makeLaneAccounts
@@ -224,8 +226,8 @@ export class LaneLedger extends Context.Service<
         ...(yield* makeLaneChannels),
         ...(yield* makeLaneRestores),
         ...(yield* makeLaneReading(parts)),
-        ...(yield* makeLaneCommits(parts)),
-        ...(yield* makeLaneRecords(parts))
+        ...(yield* makeLaneCommits(parts, shared)),
+        ...(yield* makeLaneRecords(parts, shared))
       })
     })
   )

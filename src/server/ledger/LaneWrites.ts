@@ -1,7 +1,6 @@
 // What the holder of a lane writes, fenced by its hold. Signatures are committed before a send: a place and its bytes are there together,
 // or not at all. What happened after it is recorded.
-import { Clock, Effect, Option } from "effect"
-import type { Array } from "effect"
+import { Array, Clock, Effect, Option } from "effect"
 import { cause } from "../../networks/core/Cause.ts"
 import type { Moment, TransactionId } from "../../networks/core/TransactionValues.ts"
 import {
@@ -30,6 +29,7 @@ import type {
   Signature,
   StoredTransaction
 } from "./LedgerEntries.ts"
+import type { Part, SharedWrites } from "./SharedWrites.ts"
 import { makeAttempts } from "./SignaturesRepo.ts"
 import * as Writing from "./TransactionWrites.ts"
 import type { Change } from "./TransactionWrites.ts"
@@ -67,7 +67,7 @@ export const assignmentsOf = (signatures: ReadonlyArray<Signature>): Assignments
   }
 }
 
-export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: LaneAccess) {
+export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: LaneAccess, shared: SharedWrites) {
   const transactions = yield* TransactionsRepo.make
   const attempts = yield* makeAttempts
   const gapRows = yield* makeFillers
@@ -86,29 +86,32 @@ export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: L
     return signatures.some(({ stored }) => attempts.canRepeat(stored.chain)) ? Effect.void : undefined
   }
 
-  const writeSignatures = Effect.fnUntraced(function* (
+  const partOf = (
     hold: Hold,
     signatures: Array.NonEmptyReadonlyArray<Signature>,
-    now: Moment,
-    gate: Gate | undefined
-  ) {
-    const written = yield* writeSigned(
-      signatures.map(({ stored, attempt, cause }) => ({
-        before: stored,
-        after: withAttempt(stored.transaction, attempt, cause, now)
-      })),
-      now,
-      signatures.map(({ stored: { id, chain, from }, attempt, raw }) => ({
-        id,
-        chain,
-        address: from,
-        attempt,
-        raw,
-        epoch: hold.epoch
-      })),
-      gate
-    )
-    if (written.length < signatures.length) return yield* new LaneChanged({ laneId: hold.laneId })
+    { own, generation = 0 }: Partial<Assignments>,
+    now: Moment
+  ): Part => ({
+    hold,
+    own: own === undefined ? undefined : { ...own, generation },
+    changes: Array.map(signatures, ({ stored, attempt, cause }) => ({
+      before: stored,
+      after: withAttempt(stored.transaction, attempt, cause, now)
+    })),
+    signed: signatures.map(({ stored: { id, chain, from }, attempt, raw }) => ({
+      id,
+      chain,
+      address: from,
+      attempt,
+      raw,
+      epoch: hold.epoch
+    })),
+    now
+  })
+
+  const writeAlone = Effect.fnUntraced(function* ({ hold, changes, signed, now }: Part, gate: Gate | undefined) {
+    const written = yield* writeSigned(changes, now, signed, gate)
+    if (written.length < changes.length) return yield* new LaneChanged({ laneId: hold.laneId })
     return written
   })
 
@@ -135,13 +138,18 @@ export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: L
     signatures: Array.NonEmptyReadonlyArray<Signature>
   ) {
     const now = yield* Clock.currentTimeMillis
-    const commit = fence.assigning(
+    const assignments = assignmentsOf(signatures)
+    const part = partOf(hold, signatures, assignments ?? {}, now)
+    const committing = fence.assigning(
       hold,
-      assignmentsOf(signatures),
-      (gate) => writeSignatures(hold, signatures, now, gate),
+      assignments,
+      (gate) => writeAlone(part, gate),
       beforeWrites(hold, signatures, now)
     )
-    const written = yield* Effect.catchTag(commit, "SignatureTaken", () => refuseRepeated(hold, signatures, now))
+    const commit = Effect.catchTag(committing, "SignatureTaken", () => refuseRepeated(hold, signatures, now))
+    // Limits of fees are compared with other commits, and channels have counters of their own.
+    const isAlone = spendingsOf(signatures, now).length > 0 || (assignments?.channels ?? []).length > 0
+    const written = yield* isAlone ? commit : shared.writeOr(part, commit)
     memory.update(hold, written)
     return written
   })
@@ -230,7 +238,16 @@ export const expiredOf = (networks: LedgerRules["Service"], rows: ReadonlyArray<
   })
 }
 
-export const makeLaneRecords = Effect.fnUntraced(function* ({ memory, fence }: LaneAccess) {
+/** Changes without new attempts, for a write of several lanes. */
+const unsigned = (hold: Hold, changes: Array.NonEmptyReadonlyArray<Change>, now: Moment): Part => ({
+  hold,
+  own: undefined,
+  changes,
+  signed: [],
+  now
+})
+
+export const makeLaneRecords = Effect.fnUntraced(function* ({ memory, fence }: LaneAccess, shared: SharedWrites) {
   const lanes = yield* LanesRepo.make
   const accounts = yield* makeLaneAccounts
   const contents = yield* LaneContentsRepo.make
@@ -271,21 +288,24 @@ export const makeLaneRecords = Effect.fnUntraced(function* ({ memory, fence }: L
       return others.length === 0 ? unchanged : [...unchanged, ...(yield* recordNow(others))]
     })
     const recorded = changes.length === 0 ? fence.held(hold, recordNow(ids)) : fence.gated(hold, record)
-    return yield* remembered(hold, recorded)
+    const isShared = Array.isReadonlyArrayNonEmpty(changes) && changes.length === ids.length
+    return yield* remembered(hold, isShared ? shared.writeOr(unsigned(hold, changes, now), recorded) : recorded)
   })
 
   const apply = Effect.fn("LaneLedger.apply")(function* (hold: Hold, decided: Array.NonEmptyReadonlyArray<Decided>) {
     const now = yield* Clock.currentTimeMillis
     const changes = changesOf(decided, now)
     // Most polls of a transaction that waits for its confirmations change nothing.
-    if (changes.length === 0) return []
+    if (!Array.isReadonlyArrayNonEmpty(changes)) return []
     const writes = (gate: Gate | undefined) =>
       Effect.tap(writeGated(changes, now, gate), (rows) => {
         // A row that was changed meanwhile keeps its place.
         const ids = new Set(rows.map(({ id }) => id))
         return accounts.moveChannels(hold.laneId, decided.filter(({ stored }) => ids.has(stored.id)).flatMap(freedBy))
       })
-    return yield* remembered(hold, fence.gated(hold, writes))
+    const applied = fence.gated(hold, writes)
+    const isAlone = decided.some((one) => freedBy(one).length > 0)
+    return yield* remembered(hold, isAlone ? applied : shared.writeOr(unsigned(hold, changes, now), applied))
   })
 
   const expire = Effect.fn("LaneLedger.expire")(function* (hold: Hold) {

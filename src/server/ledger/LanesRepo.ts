@@ -246,6 +246,8 @@ export const makeLaneAccounts = Effect.gen(function* () {
   return { moveChannels, areChannels, addresses, saveChannels, releaseChannels }
 })
 
+const readLocked = Rows.all(Schema.Struct({ part: Schema.Int }))
+
 const first = (found: ReadonlyArray<LaneAtEpoch>) => Option.fromUndefinedOr(found[0]?.stored)
 
 /** Sequences of one account that a commit gives away. */
@@ -260,6 +262,15 @@ export interface Assignments {
   /** The sequences that the first account of the lane gets. Undefined: it gets none. */
   readonly own: Assignment | undefined
   readonly channels: ReadonlyArray<Assignment>
+}
+
+/** A lane as one part of a write of several lanes expects it. */
+export interface ExpectedLane {
+  readonly hold: Hold
+  /** What its first account gives away. Undefined: nothing. */
+  readonly own: (Assignment & Pick<Assignments, "generation">) | undefined
+  /** The transactions that the part writes. */
+  readonly count: number
 }
 
 export const make = Effect.gen(function* () {
@@ -329,6 +340,37 @@ export const make = Effect.gen(function* () {
 
   /** The fence as a statement. False if the lane is not held. */
   const fence = (hold: Hold) => holding(hold).pipe(hasRow, query("LanesRepo.fence"))
+
+  /**
+   * Locks those of several lanes that are as their parts expect, until the transaction ends. A lane that another transaction locks is left out. Each row has the
+   * number of the part from 1, the lane, `next`, the sequence after those that are given away, or null, and how many transactions the part writes.
+   */
+  const holdingAll = (expected: ReadonlyArray<ExpectedLane>) => {
+    const given = unnestRows(
+      sql,
+      expected.map(({ hold: { laneId, epoch }, own, count }) => ({
+        lane: String(laneId),
+        epoch: String(epoch),
+        former: own === undefined ? null : String(own.from),
+        next: own === undefined ? null : String(own.from + own.count),
+        generation: own === undefined ? null : String(own.generation),
+        count: String(count)
+      }))
+    )
+    return sql`
+      SELECT given.n AS part, l.id AS lane, given.next::bigint AS next, given.count::bigint AS count
+      FROM ${given} JOIN lanes l ON l.id = given.lane::bigint AND l.epoch = given.epoch::bigint
+      WHERE ${isMine} AND (given.next IS NULL OR (l.next_nonce = given.former::bigint AND l.generation = given.generation::integer))
+      ORDER BY l.id FOR NO KEY UPDATE OF l SKIP LOCKED`
+  }
+
+  /** The same as a statement: the numbers of the parts. */
+  const holdAll = (expected: ReadonlyArray<ExpectedLane>) =>
+    sql`SELECT part::float8 AS part FROM (${holdingAll(expected)}) held`.pipe(
+      Effect.flatMap(readLocked),
+      Effect.map((rows) => new Set(rows.map(({ part }) => part))),
+      query("LanesRepo.holdAll")
+    )
 
   /**
    * Gives away the sequences of a commit: compares and sets the counter of each account that occurs. False if the lane is not
@@ -439,6 +481,8 @@ export const make = Effect.gen(function* () {
     findById,
     findHeld,
     holding,
+    holdingAll,
+    holdAll,
     gate,
     fence,
     assign,

@@ -32,35 +32,42 @@ export interface TransactionEvent {
 export const textOf = ({ rules, shown }: LedgerNetwork, { transaction, ...identity }: StoredTransaction): string =>
   shown.text(rules.show(transaction, identity))
 
-/**
- * Publishes events in the SQL transaction of the change that they report. The rows of the transactions have to be held. No-ops
- * that fill gaps are internal: nothing is published about them.
- */
-export const publishing = Effect.gen(function* () {
-  const events = yield* Events
+/** Events as they are stored. No-ops that fill gaps are internal: nothing is published about them. */
+export const encodingEvents = Effect.gen(function* () {
   const networks = yield* LedgerRules
-  const outbox = yield* Outbox
 
-  return Effect.fn("Ledger.publish")(function* (all: ReadonlyArray<TransactionEvent>) {
+  return Effect.fnUntraced(function* (all: ReadonlyArray<TransactionEvent>) {
     const published = all.filter(({ stored }) => stored.transaction.origin === "request")
-    if (published.length === 0) return
     const current = (yield* currentRequestId) ?? null
-    const encoded = published.map(({ type, stored, requestId = current }) => ({
+    return published.map(({ type, stored, requestId = current }) => ({
       type,
       id: stored.id,
       requestId,
       relayerId: stored.relayerId,
+      relayerNumber: stored.transaction.relayerNumber,
       data: textOf(networks.of(stored.chain), stored)
     }))
-    const relayers = new Set(published.map(({ stored }) => stored.transaction.relayerNumber))
+  })
+})
+
+/** Publishes events in the SQL transaction of the change that they report. The rows of the transactions have to be held. */
+export const publishing = Effect.gen(function* () {
+  const events = yield* Events
+  const encode = yield* encodingEvents
+  const outbox = yield* Outbox
+
+  return Effect.fn("Ledger.publish")(function* (all: ReadonlyArray<TransactionEvent>) {
+    const encoded = yield* encode(all)
+    if (encoded.length === 0) return
+    const relayers = new Set(encoded.map(({ relayerNumber }) => relayerNumber))
     const { ids, read } = yield* events.emitReading(encoded, outbox.notificationsOf([...relayers]))
     yield* outbox.putTransactions(
-      Array.zipWith(Array.zip(published, encoded), ids, ([{ stored }, { type, id, data }], eventId) => ({
+      Array.zipWith(encoded, ids, ({ type, id, data, relayerNumber }, eventId) => ({
         eventId,
         type,
         id,
         data,
-        relayerNumber: stored.transaction.relayerNumber
+        relayerNumber
       })),
       read
     )
@@ -177,8 +184,14 @@ export const storedAfter = ({ before, after }: Change, now: Moment): StoredTrans
   ...(after.state === "confirmed" && before.transaction.state !== "confirmed" ? { confirmedAt: now } : {})
 })
 
+/** What a change publishes. */
+export const reportedBy = (change: Change, now: Moment): ReadonlyArray<TransactionEvent> => {
+  const stored = storedAfter(change, now)
+  return eventsOf(change.before.transaction, change.after).map((type) => ({ type, stored }))
+}
+
 /** Attempts that were there before, and whose answers or receipt changed. */
-const answeredIn = ({ before: { id, chain, transaction: before }, after }: Change): ReadonlyArray<Answered> => {
+export const answeredIn = ({ before: { id, chain, transaction: before }, after }: Change): ReadonlyArray<Answered> => {
   const former = new Map(before.attempts.map((attempt) => [attempt.ordinal, attempt]))
   const minings = before.mined === after.mined ? [] : [before.mined?.ordinal, after.mined?.ordinal]
   const isChanged = (attempt: Attempt) =>
@@ -213,13 +226,8 @@ export const make = Effect.gen(function* () {
       gate
     )
     const changes = given.filter(({ before }) => written.has(before.id))
-    const reported = changes.map((change) => ({ change, stored: storedAfter(change, now) }))
-    yield* publish(
-      reported.flatMap(({ change: { before, after }, stored }) =>
-        eventsOf(before.transaction, after).map((type) => ({ type, stored }))
-      )
-    )
-    return reported.map(({ stored }) => stored)
+    yield* publish(changes.flatMap((change) => reportedBy(change, now)))
+    return changes.map((change) => storedAfter(change, now))
   })
 
   /** The same without new attempts. */

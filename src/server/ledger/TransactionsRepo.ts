@@ -291,6 +291,24 @@ export const make = Effect.gen(function* () {
       SELECT t.id, t.version::float8 AS version FROM transactions t WHERE t.id = ANY(${ids}::uuid[])
       ORDER BY t.number FOR NO KEY UPDATE`.pipe(Effect.flatMap(readStates), query("TransactionsRepo.lock"))
 
+  /** What can change in a row `t`, except the request, by the columns of `given`. */
+  const values = sql`
+    generation = given.generation::integer, intent = given.intent,
+    clear_code = given.clear_code, clear_price = given.clear_price::numeric, state = given.state, code = given.code, code_since = ${moment("code_since")},
+    figures = given.figures::json, nonce = given.nonce::bigint, guest = given.guest, receipt = given.receipt::json,
+    channel_id = CASE WHEN given.channel IS NOT NULL THEN (
+      SELECT c.id FROM lanes c WHERE c.parent_id = t.lane_id AND c.address = given.channel
+    ) END,
+    identity = CASE WHEN given.has_effect::boolean AND ${isUnique} THEN t.identity END,
+    mined_attempt = given.mined_attempt::integer, restored = given.restored::boolean,
+    requeues = given.requeues::smallint, yields = given.yields::smallint, paid_before = given.paid_before::numeric,
+    confirmed_by = given.confirmed_by::smallint, fee = given.fee::numeric, sent_at = ${moment("sent_at")},
+    mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
+    final_at = coalesce(t.final_at, ${moment("final_at")}), version = t.version + 1`
+
+  /** The columns of `given` of a transaction, which has the version that its row had when it was read. */
+  const changeOf = (stored: StoredTransaction, now: Moment) => columnsOf(networks.of(stored.chain), stored, now)
+
   /**
    * Locks the rows in the order of their numbers, and writes what can change, except the request, with their attempts. Each
    * transaction has the version that its row had when it was read. Returns those that were written. Rows with another version stay as
@@ -308,24 +326,13 @@ export const make = Effect.gen(function* () {
       given AS (
         SELECT given.* FROM ${unnestRows(
           sql,
-          changed.map((stored) => columnsOf(networks.of(stored.chain), stored, now))
+          changed.map((stored) => changeOf(stored, now))
         )}
         JOIN transactions t ON t.id = given.id::uuid
         WHERE (SELECT count(*) FROM gate) = 1 AND NOT ${attempts.isGiven(of.signed)} ORDER BY t.number FOR NO KEY UPDATE OF t
       ),
       written AS (
-        UPDATE transactions t SET generation = given.generation::integer, intent = given.intent,
-          clear_code = given.clear_code, clear_price = given.clear_price::numeric, state = given.state, code = given.code, code_since = ${moment("code_since")},
-          figures = given.figures::json, nonce = given.nonce::bigint, guest = given.guest, receipt = given.receipt::json,
-          channel_id = CASE WHEN given.channel IS NOT NULL THEN (
-            SELECT c.id FROM lanes c WHERE c.parent_id = t.lane_id AND c.address = given.channel
-          ) END,
-          identity = CASE WHEN given.has_effect::boolean AND ${isUnique} THEN t.identity END,
-          mined_attempt = given.mined_attempt::integer, restored = given.restored::boolean,
-          requeues = given.requeues::smallint, yields = given.yields::smallint, paid_before = given.paid_before::numeric,
-          confirmed_by = given.confirmed_by::smallint, fee = given.fee::numeric, sent_at = ${moment("sent_at")},
-          mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
-          final_at = coalesce(t.final_at, ${moment("final_at")}), version = t.version + 1
+        UPDATE transactions t SET ${values}
         FROM given WHERE t.id = given.id::uuid AND t.version = given.version::bigint
         RETURNING t.id
       )`
@@ -373,7 +380,7 @@ export const make = Effect.gen(function* () {
       query("TransactionsRepo.moveIdentities")
     )
 
-  return { find, hold, lock, update, addRequest, moveIdentities }
+  return { find, hold, lock, values, changeOf, update, addRequest, moveIdentities }
 })
 
 // Inserts accepted transactions into the table `transactions`.

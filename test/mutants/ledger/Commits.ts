@@ -6,6 +6,8 @@ const source = "src/server/ledger"
 const tests = "test/server/ledger"
 const failures = "test/transactions-failures.md"
 const claims = "docs/security/tests.md"
+const shared = "docs/adr/0028-one-write-of-several-lanes.md"
+const sharing = `${tests}/SharedWrites.test.ts`
 
 export const commits: ReadonlyArray<Mutant> = [
   ...inFile(`${source}/TransactionsRepo.ts`, [
@@ -31,7 +33,7 @@ export const commits: ReadonlyArray<Mutant> = [
       name: "commit-is-all-or-nothing",
       rule: "A commit that cannot write one of its rows writes none.",
       source: `${failures} 1`,
-      before: "if (written.length < signatures.length) return yield* new LaneChanged({ laneId: hold.laneId })",
+      before: "if (written.length < changes.length) return yield* new LaneChanged({ laneId: hold.laneId })",
       after: "",
       test: `${tests}/CrashMatrix.test.ts`
     },
@@ -47,9 +49,153 @@ export const commits: ReadonlyArray<Mutant> = [
       name: "bytes-are-stored-with-their-place",
       rule: "A committed nonce always has its bytes.",
       source: `${failures} 3`,
-      before: `      signatures.map(({ stored: { id, chain, from }, attempt, raw }) => ({`,
-      after: `      signatures.slice(1).map(({ stored: { id, chain, from }, attempt, raw }) => ({`,
+      before: "    signed: signatures.map(({ stored: { id, chain, from }, attempt, raw }) => ({",
+      after: "    signed: signatures.slice(1).map(({ stored: { id, chain, from }, attempt, raw }) => ({",
       test: `${tests}/CrashMatrix.test.ts`
+    },
+    {
+      name: "commit-that-spends-is-alone",
+      rule: "A commit whose fees count for a limit compares the limit under its lock.",
+      source: shared,
+      before: "spendingsOf(signatures, now).length > 0 || ",
+      after: "",
+      test: `${tests}/FeeLimits.test.ts`
+    },
+    {
+      name: "commit-of-channels-is-alone",
+      rule: "A commit moves the counters of the channels whose sequences it gives away.",
+      source: shared,
+      before: " || (assignments?.channels ?? []).length > 0",
+      after: "",
+      test: `${tests}/Accounts.test.ts`
+    },
+    {
+      name: "decision-that-frees-is-alone",
+      rule: "A decision that gives up a place puts the counter of its account back.",
+      source: shared,
+      before: "decided.some((one) => freedBy(one).length > 0)",
+      after: "decided.some((one) => freedBy(one).length > 1000)",
+      test: `${tests}/Accounts.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/LanesRepo.ts`, [
+    {
+      name: "shared-write-compares-the-epoch",
+      rule: "In a write of several lanes, a lane that another process has claimed since writes nothing.",
+      source: shared,
+      before: "given.lane::bigint AND l.epoch = given.epoch::bigint",
+      after: "given.lane::bigint",
+      test: sharing,
+      only: "between the snapshot and the lock"
+    },
+    {
+      name: "shared-write-needs-the-lease",
+      rule: "In a write of several lanes, a lane that the process does not hold writes nothing.",
+      source: shared,
+      before: "WHERE ${isMine} AND (given.next",
+      after: "WHERE (given.next",
+      test: sharing,
+      only: "between the snapshot and the lock"
+    },
+    {
+      name: "shared-commit-compares-the-counter",
+      rule: "In a write of several lanes, a commit gives away the next sequences of its lane and no others.",
+      source: shared,
+      before: "l.next_nonce = given.former::bigint AND ",
+      after: "",
+      test: sharing,
+      only: "between the snapshot and the lock"
+    },
+    {
+      name: "shared-commit-compares-the-generation",
+      rule: "In a write of several lanes, a commit of an earlier generation writes nothing.",
+      source: shared,
+      before: " AND l.generation = given.generation::integer",
+      after: "",
+      test: sharing,
+      only: "between the snapshot and the lock"
+    },
+    {
+      name: "shared-write-waits-for-no-lane",
+      rule: "A lane that is locked holds up no other lane.",
+      source: shared,
+      before: "FOR NO KEY UPDATE OF l SKIP LOCKED",
+      after: "FOR NO KEY UPDATE OF l",
+      test: sharing,
+      only: "wait for no lock of"
+    }
+  ]),
+  ...inFile(`${source}/SharedWrites.ts`, [
+    {
+      name: "shared-write-compares-versions",
+      rule: "In a write of several lanes, no row is written that was changed since it was read.",
+      source: shared,
+      before: "t.lane_id = held.lane AND t.version = given.version::bigint",
+      after: "t.lane_id = held.lane",
+      test: sharing,
+      only: "between the snapshot and the lock"
+    },
+    {
+      name: "shared-write-waits-for-no-row",
+      rule: "A transaction that is locked holds up no other lane.",
+      source: shared,
+      before: "FOR NO KEY UPDATE OF t SKIP LOCKED",
+      after: "FOR NO KEY UPDATE OF t",
+      test: sharing,
+      only: "wait for no lock of"
+    },
+    {
+      name: "part-of-a-lane-is-whole",
+      rule: "The part of a lane that cannot write one of its rows writes none, and keeps no other lane from writing.",
+      source: shared,
+      before: "held.count = (SELECT count(*) FROM locked WHERE locked.of = held.part)",
+      after: "held.count > 0",
+      test: sharing,
+      only: "between the snapshot and the lock"
+    },
+    {
+      name: "part-is-for-the-notification-that-is",
+      rule: "A write of several lanes stores deliveries for the notification that the relayer has.",
+      source: shared,
+      before: "AND NOT EXISTS (SELECT FROM mistaken WHERE mistaken.of = held.part)",
+      after: "",
+      test: sharing,
+      only: "deliver by the relayer as it is"
+    },
+    {
+      name: "shared-commit-stores-no-given-signature",
+      rule: "In a write of several lanes, a transaction does not store a signature that a caller got for other bytes.",
+      source: shared,
+      before: " AND NOT ${attempts.isGiven(signed)}",
+      after: "",
+      test: `${tests}/Giving.test.ts`
+    },
+    {
+      name: "repeatable-bytes-lock-their-lane-first",
+      rule: "A commit of bytes that can repeat locks its lane before it looks for signatures that callers got.",
+      source: shared,
+      before: "parts.some(canRepeat) ? writeLocked(parts) : write(parts)",
+      after: "write(parts)",
+      test: sharing,
+      only: "do not commit bytes that a caller gets meanwhile"
+    },
+    {
+      name: "unknown-outcome-is-not-tried-alone",
+      rule: "A write of several lanes whose outcome is not known is not repeated: the lanes read themselves anew.",
+      source: shared,
+      before: "      isRefused(defect)\n        ? Effect.as(",
+      after: "      defect !== undefined\n        ? Effect.as(",
+      test: `${tests}/CrashMatrix.test.ts`,
+      only: "while its lanes commit by one statement"
+    },
+    {
+      name: "refused-lane-stays-alone",
+      rule: "A lane whose write the server refuses keeps no other lane from sharing statements.",
+      source: shared,
+      before: "if (isRefused(defect)) refusedAlone.add(laneId)",
+      after: "",
+      test: sharing,
+      only: "writes alone until it succeeds"
     }
   ]),
   ...inFile("src/server/audit/Audit.ts", [

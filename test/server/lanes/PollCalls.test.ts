@@ -14,7 +14,7 @@ const queries = Effect.map(
     new Map(
       all.flatMap((one) => {
         const name = one.attributes?.["query"]
-        const isOfLedger = name !== undefined && /^(Lane|Transactions|Attempts)/.test(name)
+        const isOfLedger = name !== undefined && /^(Lane|Transactions|Attempts|Shared)/.test(name)
         return one.type === "Histogram" && isOfLedger ? [[name, one.state.count] as const] : []
       })
     )
@@ -85,7 +85,7 @@ layerEach(ledger)("a poll of a lane", (it) => {
         "LaneContentsRepo.states",
         "LanesRepo.findHeld",
         "LanesRepo.save",
-        "TransactionsRepo.update"
+        "SharedWrites.write"
       ])
       assert.isDefined((yield* world.transaction(id)).mined)
     })

@@ -1,13 +1,14 @@
 // What a process leaves behind if it dies at any point, and what the next holder of its lane finds.
 import { laneOf, nonceOf, noncesOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { assert } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import type { Context } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import type { Hold } from "../../../src/server/ledger/LedgerEntries.ts"
+import { isUnavailable } from "../../../src/sql/Transaction.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, insert, newTransaction } from "../../../testkit/LedgerRows.ts"
@@ -142,7 +143,7 @@ const afterAcceptance = Effect.fnUntraced(function* <E>(
   end: (release: Effect.Effect<void, SqlError.SqlError>) => Effect.Effect<unknown, E, SqlClient.SqlClient>
 ) {
   yield* insert(account(1), 1)
-  yield* waitAfterSnapshot
+  yield* waitAfterSnapshot()
   const release = yield* holding
   const { process: dying, cut } = yield* cuttable
   const accepted = newTransaction(0)
@@ -184,6 +185,87 @@ layerEach(ledger)("a process that dies while it accepts a transaction", (it) => 
         )
       )
       assert.deepStrictEqual([found, yield* eventsOf(id)], [false, []])
+    })
+  )
+})
+
+/** A process that dies while the statement runs by which its two lanes commit. `end` makes the statement end. Gives what the next holder finds of each lane. */
+const afterSharedCommit = Effect.fnUntraced(function* <E>(
+  end: (release: Effect.Effect<void, SqlError.SqlError>) => Effect.Effect<unknown, E, SqlClient.SqlClient>
+) {
+  const [one] = yield* insert(account(1), 1)
+  const [two] = yield* insert(account(2), 1)
+  const { process: dying, cut } = yield* cuttable
+  const { commit } = yield* Effect.gen(function* () {
+    const lanes = yield* LaneLedger
+    const held = yield* lanes.claim(["evm"], 2)
+    const commits = yield* Effect.forEach(held, ({ hold }) =>
+      Effect.map(lanes.read(hold), ({ pending: [row] }) =>
+        row === undefined ? Effect.void : lanes.commitSignatures(hold, [signature(row, 0)])
+      )
+    )
+    return { commit: Effect.forEach(commits, Effect.exit, { concurrency: "unbounded" }) }
+  }).pipe(Effect.provide(dying))
+  yield* waitAfterSnapshot("UPDATE")
+  const release = yield* holding
+  const fiber = yield* Effect.forkScoped(commit)
+  yield* untilWaiting
+  yield* cut
+  for (const exit of yield* Fiber.join(fiber)) {
+    const isUnknown =
+      Exit.isFailure(exit) && exit.cause.reasons.some((one) => Cause.isDieReason(one) && isUnavailable(one.defect))
+    assert.isTrue(isUnknown, "a lane whose write has an unknown outcome does not try it alone")
+  }
+  yield* end(release)
+  const lanes = yield* LaneLedger
+  const found = yield* Effect.forEach(yield* lanes.claim(["evm"], 2), ({ hold }) => lanes.read(hold))
+  const states = found.map(({ stored, inFlight, pending }) => [
+    noncesOf(stored.lane).nextNonce,
+    [...inFlight, ...pending].map(({ transaction }) => [transaction.state, transaction.attempts.length])
+  ])
+  const events = yield* Effect.forEach([one, two], (id) => (id === undefined ? Effect.succeed([]) : eventsOf(id)))
+  return { states, events }
+})
+
+layerEach(ledger)("a process that dies while its lanes commit by one statement", (it) => {
+  it.effect("leaves each lane whole, with its bytes, if the server ends the statement", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const found = yield* afterSharedCommit((release) =>
+        Effect.andThen(
+          release,
+          awaited(sql`SELECT FROM attempts`, (rows) => rows.length === 2)
+        )
+      )
+      assert.deepStrictEqual(found, {
+        states: [
+          [1, [["signed", 1]]],
+          [1, [["signed", 1]]]
+        ],
+        events: [["transaction.signed"], ["transaction.signed"]]
+      })
+    })
+  )
+
+  it.effect("leaves each lane as it was if the server dies with it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const waiting = sql`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`
+      const found = yield* afterSharedCommit((release) =>
+        Effect.andThen(
+          awaited(waiting, (rows) => rows.length === 0),
+          release
+        )
+      )
+      assert.deepStrictEqual(found, {
+        states: [
+          [0, [["pending", 0]]],
+          [0, [["pending", 0]]]
+        ],
+        events: [[], []]
+      })
     })
   )
 })

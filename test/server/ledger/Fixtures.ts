@@ -180,17 +180,24 @@ export const passLeases = Effect.flatMap(
 
 // A statement of an acceptance that a test stops, and a process whose connections it cuts.
 
-/** The statement of an acceptance waits here for the lock 40, after it has taken its snapshot and before it reads any row. */
-export const waitAfterSnapshot = Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.andThen(
-    sql`
+/**
+ * A statement that accepts, or one that several lanes share, waits here for the lock 40, after it has taken its snapshot and before it locks any row. Other
+ * statements pass.
+ */
+export const waitAfterSnapshot = (of: "INSERT" | "UPDATE" = "INSERT") =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.andThen(
+      sql`
       CREATE FUNCTION wait_after_snapshot() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN PERFORM pg_advisory_xact_lock_shared(40); RETURN NULL; END $$`,
-    sql`
-      CREATE TRIGGER wait_after_snapshot BEFORE INSERT ON transactions
+      BEGIN
+        IF TG_OP = 'INSERT' OR current_query() LIKE '%held AS MATERIALIZED%' THEN PERFORM pg_advisory_xact_lock_shared(40); END IF;
+        RETURN NULL;
+      END $$`,
+      sql`
+      CREATE TRIGGER wait_after_snapshot BEFORE ${sql.literal(of)} ON transactions
       FOR EACH STATEMENT EXECUTE FUNCTION wait_after_snapshot()`
+    )
   )
-)
 
 export const untilWaiting = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   awaited(

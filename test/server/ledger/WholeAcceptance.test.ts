@@ -121,7 +121,7 @@ layerEach(ledger)("an acceptance in one statement", (it) => {
       const sql = yield* SqlClient.SqlClient
       const { accept } = yield* Ledger
       yield* accept(account(1), [newTransaction(0)])
-      yield* waitAfterSnapshot
+      yield* waitAfterSnapshot()
       const one = newTransaction(0)
       const accepting = Effect.flip(accept(account(1), [one]))
       const refused = yield* between(accepting, sql`UPDATE relayers SET paused = true WHERE seq = 1`)
@@ -135,7 +135,7 @@ layerEach(ledger)("an acceptance in one statement", (it) => {
       const sql = yield* SqlClient.SqlClient
       const { accept } = yield* Ledger
       yield* accept(account(1), [newTransaction(0)])
-      yield* waitAfterSnapshot
+      yield* waitAfterSnapshot()
       const one = newTransaction(0)
       const refused = yield* between(Effect.flip(accept(account(1), [one])), sql`DELETE FROM relayers WHERE seq = 1`)
       assert.strictEqual(refused._tag, "RelayerNotFound")
@@ -147,7 +147,7 @@ layerEach(ledger)("an acceptance in one statement", (it) => {
     Effect.gen(function* () {
       const { accept } = yield* Ledger
       yield* accept(account(1), [newTransaction(0)])
-      yield* waitAfterSnapshot
+      yield* waitAfterSnapshot()
       const [{ stored }] = yield* between(accept(account(1), [newTransaction(0)]), notified(1))
       assert.deepStrictEqual(yield* countsOf(stored.id), [1, 1, 1, 1])
     })
@@ -160,7 +160,7 @@ layerEach(ledger)("an acceptance in one statement", (it) => {
       yield* notified(1)
       const of = { ...account(1), notificationId: "n1" }
       yield* accept(of, [newTransaction(0)])
-      yield* waitAfterSnapshot
+      yield* waitAfterSnapshot()
       const removing = sql`UPDATE relayers SET notification_id = NULL WHERE seq = 1`
       const [{ stored }] = yield* between(accept(of, [newTransaction(0)]), removing)
       assert.deepStrictEqual(yield* countsOf(stored.id), [1, 1, 1, 0])
@@ -244,7 +244,7 @@ layerEach(ledger)("an acceptance by remembered terms", (it) => {
       const { accept } = yield* Ledger
       const of = { ...account(1), terms: yield* present }
       yield* accept(of, [newTransaction(0)])
-      yield* waitAfterSnapshot
+      yield* waitAfterSnapshot()
       const one = newTransaction(0)
       const refused = yield* between(
         Effect.flip(accept(of, [one])),
@@ -326,7 +326,7 @@ layerEach(ledger)("an acceptance whose connection is cut before the answer", (it
       const accepting = (one: NewTransaction) =>
         Effect.flatMap(Ledger, ({ accept }) => accept(account(1), [one])).pipe(Effect.provide(process), Effect.exit)
       assert.isTrue(Exit.isSuccess(yield* accepting(newTransaction(0))))
-      yield* waitAfterSnapshot
+      yield* waitAfterSnapshot()
       const one = newTransaction(0)
       const release = yield* holding
       const fiber = yield* Effect.forkScoped(accepting(one))
