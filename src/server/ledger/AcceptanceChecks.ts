@@ -189,8 +189,8 @@ export const makeIdentities = Effect.gen(function* () {
 // How many transactions are open, for the limits of acceptance. Counts are kept for a moment, because each one reads every open
 // transaction: what other instances accept meanwhile can exceed a limit by what they accept in that time.
 
-/** Milliseconds for which a count is kept. */
-const kept = { ofRelayer: 1000, ofService: 5000 } as const
+/** Milliseconds for which a count is kept. `ofRelayerFilling`: if more than half of the limit of the relayer is used. */
+const kept = { ofRelayer: 5000, ofRelayerFilling: 1000, ofService: 5000 } as const
 
 /** Relayers whose counts are kept. */
 const maxKept = 10_000
@@ -213,12 +213,15 @@ export const makeOpenCounts = Effect.gen(function* () {
   const relayers = new Map<number, Counted>()
   let all: Counted = { at: Number.NEGATIVE_INFINITY, count: 0 }
 
+  const isKept = ({ at, count }: Counted, now: number) =>
+    now - at < (count <= maxOpen.perRelayer / 2 ? kept.ofRelayer : kept.ofRelayerFilling)
+
   /** Those that are not kept are counted in one statement. */
   const ofRelayers = Effect.fnUntraced(function* (numbers: ReadonlyArray<number>, now: number) {
     const counted = new Map<number, Counted>()
     for (const number of numbers) {
       const found = relayers.get(number)
-      if (found !== undefined && now - found.at < kept.ofRelayer) counted.set(number, found)
+      if (found !== undefined && isKept(found, now)) counted.set(number, found)
     }
     const missing = [...new Set(numbers)].filter((number) => !counted.has(number))
     if (missing.length === 0) return counted

@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Array, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, newTransaction } from "../../../testkit/LedgerRows.ts"
@@ -191,6 +192,30 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
       yield* transactions.accept(account(2), [newTransaction(0)])
     })
   )
+
+  for (const { what, before, after } of [
+    { what: "within five seconds", before: 4000, after: "5 seconds" },
+    { what: "within a second if more than half is used", before: 5000, after: "1 second" }
+  ] as const) {
+    it.effect(`is refused for what other instances have accepted, ${what}`, () =>
+      Effect.gen(function* () {
+        const transactions = yield* Ledger
+        const sql = yield* SqlClient.SqlClient
+        const fill = (count: number) => sql`
+          INSERT INTO transactions (id, relayer_id, relayer_number, lane_id, request, state, code_since, valid_until, created_at)
+          SELECT gen_random_uuid(), relayer_id, relayer_number, lane_id, request, state, code_since, valid_until, created_at
+          FROM (SELECT * FROM transactions LIMIT 1) one, generate_series(1, ${count}::int)`
+        yield* transactions.accept(account(1), [newTransaction(0)])
+        yield* fill(before)
+        yield* TestClock.adjust("5 seconds")
+        yield* transactions.accept(account(1), [newTransaction(0)])
+        yield* fill(10_000 - before)
+        yield* TestClock.adjust(after)
+        const refused = yield* Effect.flip(transactions.accept(account(1), [newTransaction(0)]))
+        assert.strictEqual(refused._tag, "TooManyRequests")
+      })
+    )
+  }
 
   it.effect("counts fees of open and final transactions toward the limits of the key and of its creators", () =>
     Effect.gen(function* () {

@@ -193,7 +193,7 @@ const fill = Effect.fnUntraced(function* ({ id }: Relayer) {
     )
     SELECT gen_random_uuid(), relayer_id, relayer_number, lane_id, request, facts, state, code_since, valid_until, created_at
     FROM transactions, generate_series(1, 10000) WHERE relayer_id = ${id}`.pipe(Effect.orDie)
-  yield* TestClock.adjust("2 seconds")
+  yield* TestClock.adjust("5 seconds")
 })
 
 export const reads = ["transactions:read", "transactions:write"]
