@@ -65,14 +65,18 @@ interface UnusableRelayer {
   readonly reason: string
 }
 
-type RelayerOptions = Pick<LaneContext, "targets" | "rules">
+interface RelayerOptions extends Pick<LaneContext, "targets" | "rules"> {
+  /** Those that are as they were read, by id. */
+  readonly asRead: ReadonlyMap<RelayerId, RelayerTarget>
+}
 
 type LoadedRelayer = Result.Result<LaneRelayer, UnusableRelayer>
 
-const loadRelayer = ({ targets, rules }: RelayerOptions, id: RelayerId): Effect.Effect<LoadedRelayer> => {
+const loadRelayer = ({ targets, rules, asRead }: RelayerOptions, id: RelayerId): Effect.Effect<LoadedRelayer> => {
   const unusable = (reason: string): LoadedRelayer => Result.fail({ id, reason })
   const missing = unusable(`there is no ${rules.type} relayer with this id in the database`)
-  return targets.get(id).pipe(
+  const known = asRead.get(id)
+  return (known === undefined ? targets.get(id) : Effect.succeed(known)).pipe(
     Effect.map((target): LoadedRelayer => {
       const relayer = toLaneRelayer(rules, target)
       return relayer === undefined ? missing : Result.succeed(relayer)
@@ -207,11 +211,18 @@ const nextPoll = (now: Moment, interval: number): Moment => {
  */
 const keptFor = pollBounds.maximum
 
-const begin = Effect.fnUntraced(function* (context: LaneContext, contents: LaneContents) {
+type Remembered = ReturnType<LaneContext["targets"]["known"]>
+
+const begin = Effect.fnUntraced(function* (context: LaneContext, contents: LaneContents, remembered: Remembered) {
   const open = [...contents.inFlight, ...contents.pending]
   const now = yield* Clock.currentTimeMillis
   const ids = open.map(({ relayerId }) => relayerId)
-  const { relayers, unusable } = yield* loadRelayers(context, ids)
+  if (ids.length > 0) context.memory.relayers = new Set(ids)
+  const asRead = remembered.filter(({ id }) => contents.asRead?.has(id) === true)
+  const { relayers, unusable } = yield* loadRelayers(
+    { ...context, asRead: new Map(asRead.map(({ id, target }) => [id, target])) },
+    ids
+  )
   const budget = yield* context.fees.budgetOf(context.rules.type, open)
   const keyHolds = yield* keyHoldsOf(context, contents)
   const step = makeStepState(context, { now, contents, relayers, budget, keyHolds })
@@ -324,12 +335,17 @@ const isCommanded = (transaction: Transaction): boolean => {
 }
 
 /** Ends what has passed its deadline without a place. */
-const expire = Effect.fnUntraced(function* ({ ledger, hold, chain }: LaneContext, contents: LaneContents, now: Moment) {
+const expire = Effect.fnUntraced(function* (
+  { ledger, hold, chain }: LaneContext,
+  contents: LaneContents,
+  remembered: Remembered,
+  now: Moment
+) {
   if (contents.nextMoment === undefined || contents.nextMoment > now) return contents
   const expired = yield* ledger.expire(hold)
   yield* countFinal(chain, expired)
   yield* traceFinal(expired)
-  return yield* ledger.read(hold)
+  return yield* ledger.read(hold, remembered)
 })
 
 /** Whether the step has ended all that was open, and read all that waits for a place. */
@@ -339,8 +355,9 @@ const isOver = (step: StepState, { pending, pendingCount }: LaneContents): boole
 export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
   const { ledger, hold, memory } = context
   const now = yield* Clock.currentTimeMillis
-  const contents = yield* expire(context, yield* ledger.read(hold), now)
-  const step = yield* begin(context, contents)
+  const remembered = context.targets.known(memory.relayers)
+  const contents = yield* expire(context, yield* ledger.read(hold, remembered), remembered, now)
+  const step = yield* begin(context, contents, remembered)
   const wait: Next = { _tag: "Wait", until: step.nextPollAt() }
   if (!step.hasRows()) return contents.pendingCount === 0 ? ({ _tag: "Idle" } as const) : wait
   const [owner] = step.oldest()

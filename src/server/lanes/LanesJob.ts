@@ -203,7 +203,7 @@ const make = Effect.gen(function* () {
       ledger,
       rules: network.rules,
       chain: network.open({ chain, address, genesis, keys: (options) => makeLaneKeys(signers, options) }),
-      targets,
+      targets: { get: targets.getRemembering, known: targets.known },
       fees,
       newId: Effect.map(random.uuidV7(), (id) => TransactionId.make(id)),
       pulse,

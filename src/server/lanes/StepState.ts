@@ -137,6 +137,8 @@ export interface LaneMemory {
   signerRetry: SignerRetry | undefined
   /** How often the signer has failed in a row. */
   signerFailures: number
+  /** Relayers of the transactions that were open in the last step that found any. */
+  relayers: ReadonlySet<RelayerId>
   /** Relayers that the lane could not use when they were last loaded. */
   unusable: ReadonlySet<RelayerId>
   /** The newest poll. */
@@ -155,6 +157,7 @@ export const emptyMemory = (): LaneMemory => ({
   quietSince: undefined,
   signerRetry: undefined,
   signerFailures: 0,
+  relayers: new Set(),
   unusable: new Set(),
   poll: undefined,
   polledAt: undefined,
@@ -168,7 +171,7 @@ export interface LaneContext {
   readonly ledger: LaneLedger["Service"]
   readonly rules: Rules
   readonly chain: LaneChain
-  readonly targets: Pick<RelayerTargets["Service"], "get">
+  readonly targets: Pick<RelayerTargets["Service"], "get" | "known">
   readonly fees: LaneFees
   readonly newId: Effect.Effect<TransactionId>
   readonly pulse: Pulse

@@ -82,7 +82,7 @@ const makeInserting = Effect.gen(function* () {
 
   /** Reaches the lanes of this process after the commit. */
   const hear = (accepted: ReadonlyArray<StoredTransaction>) =>
-    holder.accepted(accepted.map(({ laneId, transaction }) => ({ laneId, number: transaction.number })))
+    holder.accepted(accepted.map((stored) => ({ laneId: stored.laneId, number: stored.transaction.number, stored })))
 
   /** In the order of the acceptances; none for those that were not inserted. */
   const storedOf = (acceptances: ReadonlyArray<Acceptance>, inserted: ReadonlyArray<Inserted>) => {

@@ -1,9 +1,11 @@
 // Which process holds a lane until when, what it reads of the lane, and the fence that each of its writes passes. The clock of leases is
 // the database's, so that no process's own clock matters.
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { isFinal } from "../../networks/core/Transaction.ts"
 import type { TransactionId } from "../../networks/core/TransactionValues.ts"
 import * as Rows from "../../sql/Rows.ts"
+import { rowState, unnestRows } from "../../sql/Rows.ts"
 import * as Session from "../../sql/Session.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { client, query, retryDeadlock } from "../../sql/Transaction.ts"
@@ -16,7 +18,7 @@ import * as LanesRepo from "./LanesRepo.ts"
 import { laneColumns, laneReader } from "./LanesRepo.ts"
 import type { Assignments, LaneAtEpoch } from "./LanesRepo.ts"
 import { defaultLease, LaneChanged, LaneId, LaneLost, LedgerRules } from "./LedgerEntries.ts"
-import type { Hold, LaneContents, LaneNews, StoredLane, StoredTransaction } from "./LedgerEntries.ts"
+import type { Hold, LaneContents, LaneNews, ReadRelayer, StoredLane, StoredTransaction } from "./LedgerEntries.ts"
 import * as TransactionsRepo from "./TransactionsRepo.ts"
 import { GateClosed } from "./TransactionsRepo.ts"
 import type { Gate, RowState } from "./TransactionsRepo.ts"
@@ -190,7 +192,7 @@ export class ClaimsRepo extends Context.Service<
 
 interface Remembered {
   readonly epoch: number
-  rows: ReadonlyMap<TransactionId, StoredTransaction>
+  rows: Map<TransactionId, StoredTransaction>
 }
 
 /** Rows of held lanes as they were read or written last. Their versions say whether they are still the same. */
@@ -202,8 +204,13 @@ export interface RememberedRows {
   /** Forgets all other rows of the lane. */
   replace(hold: Hold, rows: ReadonlyArray<StoredTransaction>): void
   update(hold: Hold, rows: ReadonlyArray<StoredTransaction>): void
+  /** Adds a row that this process has accepted, if it holds the lane and does not know the row yet. */
+  add(row: () => StoredTransaction, key: Pick<StoredTransaction, "id" | "laneId">): void
   forget(lane: LaneId): void
 }
+
+/** Rows of a lane beyond which accepted ones are not remembered: a step reads as many of one relayer. */
+const maxAdded = 256
 
 const byId = (rows: ReadonlyArray<StoredTransaction>) => rows.map((row) => [row.id, row] as const)
 
@@ -225,6 +232,10 @@ export const rememberedRows = (): RememberedRows => {
     update: (hold, rows) => {
       const found = of(hold)
       if (found !== undefined) found.rows = new Map([...found.rows, ...byId(rows)])
+    },
+    add: (row, { id, laneId }) => {
+      const rows = lanes.get(laneId)?.rows
+      if (rows !== undefined && rows.size < maxAdded && !rows.has(id)) rows.set(id, row())
     },
     forget: (lane) => void lanes.delete(lane)
   }
@@ -310,35 +321,152 @@ export const makeLaneFence = Effect.gen(function* () {
 /** The most final transactions that are sent again in one poll after a deep reorganisation opened their nonces. */
 export const maxReopened = 100
 
+/** The most transactions of a lane that are read together with those of other lanes, and the most lanes of one statement. */
+const fewRows = 16
+const lanesAtOnce = 32
+
+/** What a step reads of its lane. */
+interface LaneRead {
+  readonly hold: Hold
+  readonly relayers: ReadonlyArray<ReadRelayer>
+}
+
+interface FoundLane {
+  /** None: the process does not hold it any more. */
+  readonly held: Option.Option<StoredLane>
+  readonly open: OpenStates
+  readonly asRead: ReadonlySet<RelayerId>
+}
+
+const nothingOpen: OpenStates = { states: [], pendingCount: 0, nextMoment: undefined }
+
+const readUnchanged = Rows.all(Schema.Struct({ part: Schema.Int }))
+
+/** A row of one of several kinds, as JSON text. */
+interface JsonRow {
+  readonly kind: string
+  readonly json: string
+}
+
+const ofKind = (rows: ReadonlyArray<JsonRow>, kind: string): ReadonlyArray<unknown> =>
+  rows.flatMap((row) => (row.kind === kind ? [JSON.parse(row.json)] : []))
+
 export const makeLaneReading = Effect.fnUntraced(function* ({ memory }: LaneAccess) {
   const sql = yield* client
   const lanes = yield* LanesRepo.make
   const contents = yield* LaneContentsRepo.make
   const transactions = yield* TransactionsRepo.make
+  const networks = yield* LedgerRules
+  const holder = yield* Holder
+
+  /** What a read of its row would find: values that only its request had are not stored. */
+  const readBack = ({ transaction, ...others }: StoredTransaction): StoredTransaction => {
+    const { request, facts } = networks.of(others.chain)
+    const [first, ...newer] = transaction.versions
+    const again = (version: unknown) => request.decode(JSON.parse(request.text(version)))
+    return {
+      ...others,
+      transaction: {
+        ...transaction,
+        versions: [again(first), ...newer.map(again)],
+        facts: facts.decode(JSON.parse(facts.text(transaction.facts)))
+      }
+    }
+  }
+
+  // The next step reads no row of what this process has accepted. A row that cannot be made is read.
+  yield* holder.listen((accepted) =>
+    Effect.ignoreCause(
+      Effect.sync(() => {
+        for (const { stored } of accepted) if (stored !== undefined) memory.add(() => readBack(stored), stored)
+      })
+    )
+  )
+
+  /** Those of the relayers that are as they were read, also in that a network had no row. Each row has the number of the relayer from 1. */
+  const unchangedOf = (relayers: ReadonlyArray<ReadRelayer>) => {
+    const given = relayers.map(({ id, terms }) => ({ id, state: terms.relayer }))
+    const origins = relayers.flatMap(({ terms: { networks } }, index) =>
+      networks.map(({ id, state = "" }) => ({ part: String(index + 1), id, state }))
+    )
+    return sql`
+      SELECT given.n AS part FROM ${unnestRows(sql, given)}
+      JOIN relayers r ON r.id = given.id AND ${rowState(sql, "r")} = given.state
+      WHERE given.n NOT IN (
+        SELECT origin.part FROM unnest(${origins.map(({ part }) => part)}::bigint[], ${origins.map(({ id }) => id)}::text[],
+          ${origins.map(({ state }) => state)}::text[]) AS origin (part, id, state)
+        LEFT JOIN networks w ON w.id = origin.id WHERE coalesce(${rowState(sql, "w")}, '') <> origin.state
+      )`
+  }
+
+  /** Lanes, what they contain, and which relayers are as they were read, of one moment, in the order of the reads. */
+  const readAll = (reads: ReadonlyArray<LaneRead>, now: number) => {
+    const holds = reads.map(({ hold }) => hold)
+    const laneIds = holds.map(({ laneId }) => laneId)
+    const relayers = reads.flatMap((read) => read.relayers)
+    const compared = sql`UNION ALL SELECT 'relayer', part, to_json(unchanged)::text FROM (${unchangedOf(relayers)}) unchanged`
+    return sql<JsonRow>`
+      SELECT 'lane' AS kind, NULL::bigint AS n, to_json(held)::text AS json FROM (${lanes.heldOf(holds)}) held
+      UNION ALL SELECT 'state', nonce, to_json(states)::text FROM (${contents.statesOf(laneIds, now)}) states
+      ${relayers.length === 0 ? sql`` : compared}
+      ORDER BY kind, n`.pipe(
+      Effect.flatMap((rows) =>
+        Effect.all([
+          lanes.readHeld(holds, ofKind(rows, "lane")),
+          contents.readStates(laneIds, ofKind(rows, "state")),
+          readUnchanged(ofKind(rows, "relayer"))
+        ])
+      ),
+      Effect.map(([found, states, unchanged]) => {
+        const parts = new Set(unchanged.map(({ part }) => part))
+        const asRead = new Set(relayers.filter((_, index) => parts.has(index + 1)))
+        return reads.map((read, index) => ({
+          held: found[index] ?? Option.none(),
+          open: states[index] ?? nothingOpen,
+          asRead: new Set(read.relayers.flatMap((relayer) => (asRead.has(relayer) ? [relayer.id] : [])))
+        }))
+      }),
+      query("LaneReading.readAll")
+    )
+  }
 
   // Lanes that begin a step at the same time, because a block or a burst has come, share their statements.
   const findHeld = yield* Batcher.make<Hold, Option.Option<StoredLane>>(sql, { all: lanes.findHeld })
-  const statesOf = yield* Batcher.make<LaneId, OpenStates>(sql, {
-    all: (ids) => Effect.flatMap(Clock.currentTimeMillis, (now) => contents.states(ids, now))
+  const together = yield* Batcher.make<LaneRead, FoundLane>(sql, {
+    all: (reads) => Effect.flatMap(Clock.currentTimeMillis, (now) => readAll(reads, now))
   })
 
-  const laneOf = (hold: Hold) =>
-    Effect.flatMap(
-      findHeld(hold),
-      Effect.fromOption(() => new LaneLost({ laneId: hold.laneId }))
-    )
+  // Small reads, so that the rows of one lane do not wait for many of another one.
+  const findTogether = yield* Batcher.make<ReadonlyArray<TransactionId>, ReadonlyArray<StoredTransaction>>(sql, {
+    size: lanesAtOnce,
+    all: (asked) =>
+      Effect.map(transactions.find(asked.flat()), (rows) => {
+        const byId = new Map(rows.map((row) => [row.id, row]))
+        return asked.map((ids) => ids.flatMap((id) => byId.get(id) ?? []))
+      })
+  })
+  /** A row that cannot be read fails its own lane only. */
+  const find = (ids: ReadonlyArray<TransactionId>) =>
+    ids.length === 0 || ids.length > fewRows
+      ? transactions.find(ids)
+      : Effect.catchDefect(findTogether(ids), () => transactions.find(ids))
+
+  const orLost = ({ laneId }: Hold, held: Option.Option<StoredLane>) =>
+    Option.isSome(held) ? Effect.succeed(held.value) : Effect.fail(new LaneLost({ laneId }))
+
+  const laneOf = (hold: Hold) => Effect.flatMap(findHeld(hold), (held) => orLost(hold, held))
 
   /** Without those that were deleted meanwhile. */
   const rowsOf = Effect.fnUntraced(function* (hold: Hold, states: ReadonlyArray<RowState>) {
     const changed = states.filter((state) => memory.get(hold, state) === undefined)
-    const read = new Map((yield* transactions.find(changed.map(({ id }) => id))).map((row) => [row.id, row]))
+    const read = new Map((yield* find(changed.map(({ id }) => id))).map((row) => [row.id, row]))
     return states.flatMap((state) => memory.get(hold, state) ?? read.get(state.id) ?? [])
   })
 
-  const read = Effect.fn("LaneLedger.read")(function* (hold: Hold) {
-    const [stored, { states, pendingCount, nextMoment }] = yield* Effect.all([laneOf(hold), statesOf(hold.laneId)], {
-      concurrency: 2
-    })
+  const read = Effect.fn("LaneLedger.read")(function* (hold: Hold, relayers: ReadonlyArray<ReadRelayer> = []) {
+    const { held, open, asRead } = yield* together({ hold, relayers })
+    const { states, pendingCount, nextMoment } = open
+    const stored = yield* orLost(hold, held)
     const rows = yield* rowsOf(hold, states)
     memory.replace(hold, rows)
     // A row can change between the statements.
@@ -347,6 +475,7 @@ export const makeLaneReading = Effect.fnUntraced(function* ({ memory }: LaneAcce
       inFlight: rows.filter(({ transaction }) => transaction.place !== undefined && !isFinal(transaction)),
       pending: rows.filter(({ transaction }) => transaction.state === "pending"),
       pendingCount,
+      ...(relayers.length === 0 ? {} : { asRead }),
       ...(nextMoment === undefined ? {} : { nextMoment })
     }
     return found

@@ -9,13 +9,15 @@ import * as Session from "../../sql/Session.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { client, isUnavailable, query } from "../../sql/Transaction.ts"
 import { latestMigration } from "../../sql/migrations/index.ts"
-import type { LaneId } from "./LedgerEntries.ts"
+import type { LaneId, StoredTransaction } from "./LedgerEntries.ts"
 import { LedgerMemory } from "./memory/LedgerMemory.ts"
 
 /** A transaction that this process has accepted. */
 export interface AcceptedHere {
   readonly laneId: LaneId
   readonly number: number
+  /** As it was stored. Absent: the ledger has to be read. */
+  readonly stored?: StoredTransaction
 }
 
 type Hear = (accepted: ReadonlyArray<AcceptedHere>) => Effect.Effect<void>

@@ -31,7 +31,7 @@ const StateRow = Schema.Struct({
 })
 type StateRow = typeof StateRow.Type
 
-const readStates = Rows.all(Rows.withoutNulls(StateRow))
+const decodeStates = Rows.all(Rows.withoutNulls(StateRow))
 const readSequences = Rows.all(Schema.Struct({ sequence: Schema.BigIntFromString }))
 const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
 
@@ -60,8 +60,8 @@ export const make = Effect.gen(function* () {
   const hasPlace = sql`t.state IN ('signed', 'submitted', 'mined')`
   const idsOf = (rows: ReadonlyArray<unknown>) => Effect.map(readIds(rows), (found) => found.map(({ id }) => id))
 
-  /** Reads what each lane contains, in the order of the lanes. */
-  const states = (lanes: ReadonlyArray<LaneId>, now: Moment) => {
+  /** A query for what each lane contains. */
+  const statesOf = (lanes: ReadonlyArray<LaneId>, now: Moment) => {
     const isOfThese = sql`t.lane_id = ANY(${lanes.map(String)}::bigint[])`
     return sql`
       SELECT id, lane::float8 AS lane, version::float8 AS version, pending::float8 AS pending, nonce,
@@ -82,16 +82,15 @@ export const make = Effect.gen(function* () {
       ) ranked WHERE place <= ${pendingLimit}
       UNION ALL
       SELECT t.id, t.lane_id::float8, t.version::float8, NULL, t.nonce, NULL, NULL FROM transactions t
-      WHERE ${isOfThese} AND ${hasPlace}
-      ORDER BY nonce`.pipe(
-      Effect.flatMap(readStates),
-      Effect.map((rows) => {
-        const byLane = Map.groupBy(rows, ({ lane }) => lane)
-        return lanes.map((lane) => openIn(byLane.get(lane) ?? []))
-      }),
-      query("LaneContentsRepo.states")
-    )
+      WHERE ${isOfThese} AND ${hasPlace}`
   }
+
+  /** Its rows by nonce, in the order of the lanes. */
+  const readStates = (lanes: ReadonlyArray<LaneId>, rows: ReadonlyArray<unknown>) =>
+    Effect.map(decodeStates(rows), (found) => {
+      const byLane = Map.groupBy(found, ({ lane }) => lane)
+      return lanes.map((lane) => openIn(byLane.get(lane) ?? []))
+    })
 
   /** Every transaction that is not final. */
   const open = (lane: LaneId) =>
@@ -147,7 +146,7 @@ export const make = Effect.gen(function* () {
       query("LaneContentsRepo.openBetween")
     )
 
-  return { states, open, overdue, sequencesFrom, minedFrom, finalFrom, openBetween }
+  return { statesOf, readStates, open, overdue, sequencesFrom, minedFrom, finalFrom, openBetween }
 })
 
 // What the open transactions of a lane amount to. Their call data, up to 128 kB each, stays in the database.

@@ -43,6 +43,7 @@ import type {
   LaneId,
   LaneLost,
   LaneNews,
+  ReadRelayer,
   LaneState,
   ReleaseReason,
   SentAttempt,
@@ -122,8 +123,8 @@ export class LaneLedger extends Context.Service<
       hear: (accepted: ReadonlyArray<AcceptedHere>) => Effect.Effect<void>
     ): Effect.Effect<void, never, Scope.Scope>
 
-    /** Rows that did not change since the last read are not read again. */
-    read(hold: Hold): Effect.Effect<LaneContents, LaneLost>
+    /** Rows that did not change since the last read are not read again. `relayers`: those that are compared with their rows at the same moment. */
+    read(hold: Hold, relayers?: ReadonlyArray<ReadRelayer>): Effect.Effect<LaneContents, LaneLost>
     /** Signed bytes, as they were stored before the first send. */
     bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<AttemptBytes>>
     /** Those of the hashes that belong to attempts of any transaction of the lane. */

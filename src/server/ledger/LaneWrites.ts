@@ -12,23 +12,28 @@ import {
   withAttempt,
   withSent
 } from "../../networks/core/Transition.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
+import { client, isRefused } from "../../sql/Transaction.ts"
 import { makeFeeLimits, spendingsOf } from "./AcceptanceChecks.ts"
 import type { LaneAccess } from "./Claims.ts"
 import * as LaneContentsRepo from "./LaneContentsRepo.ts"
 import * as LanesRepo from "./LanesRepo.ts"
-import { makeLaneAccounts } from "./LanesRepo.ts"
-import type { Assignment, Assignments, CounterMove } from "./LanesRepo.ts"
+import { hasOneAccount, makeLaneAccounts } from "./LanesRepo.ts"
+import type { Assignment, Assignments, CounterMove, LaneSave } from "./LanesRepo.ts"
 import { LaneChanged, LedgerRules } from "./LedgerEntries.ts"
 import type {
   Decided,
   GapSignature,
   Hold,
+  LaneId,
   LaneLost,
   LaneState,
   SentAttempt,
   Signature,
+  StoredLane,
   StoredTransaction
 } from "./LedgerEntries.ts"
+import { patience } from "./SharedWrites.ts"
 import type { Part, SharedWrites } from "./SharedWrites.ts"
 import { makeAttempts } from "./SignaturesRepo.ts"
 import * as Writing from "./TransactionWrites.ts"
@@ -248,6 +253,7 @@ const unsigned = (hold: Hold, changes: Array.NonEmptyReadonlyArray<Change>, now:
 })
 
 export const makeLaneRecords = Effect.fnUntraced(function* ({ memory, fence }: LaneAccess, shared: SharedWrites) {
+  const sql = yield* client
   const lanes = yield* LanesRepo.make
   const accounts = yield* makeLaneAccounts
   const contents = yield* LaneContentsRepo.make
@@ -255,6 +261,18 @@ export const makeLaneRecords = Effect.fnUntraced(function* ({ memory, fence }: L
   const networks = yield* LedgerRules
   const { writeGated, writeUnchanged, writeHeld } = yield* Writing.make
   const publish = yield* Writing.publishing
+
+  /** Lanes that poll at the same moment share a statement. None: the lane is not as it was read, it is locked, or the server has refused all. */
+  const saveTogether = yield* Batcher.make<LaneSave, Option.Option<StoredLane>>(sql, {
+    patience,
+    all: (saves) =>
+      lanes.saveAll(saves).pipe(
+        Effect.catchDefect((defect) =>
+          isRefused(defect) ? Effect.succeed(new Map<LaneId, StoredLane>()) : Effect.die(defect)
+        ),
+        Effect.map((saved) => saves.map(({ hold }) => Option.fromUndefinedOr(saved.get(hold.laneId))))
+      )
+  })
 
   /** Locks rows, and reads those that are not remembered as they are now. */
   const lockedNow = Effect.fnUntraced(function* (hold: Hold, ids: ReadonlyArray<TransactionId>) {
@@ -320,7 +338,10 @@ export const makeLaneRecords = Effect.fnUntraced(function* ({ memory, fence }: L
   })
 
   const saveLane = Effect.fn("LaneLedger.saveLane")(function* (hold: Hold, state: LaneState) {
-    const saved = yield* lanes.save(hold, state, yield* Clock.currentTimeMillis)
+    const save = { hold, state, now: yield* Clock.currentTimeMillis }
+    const together = hasOneAccount(state) ? yield* saveTogether(save) : Option.none()
+    if (Option.isSome(together)) return together.value
+    const saved = yield* lanes.save(save)
     return Option.isSome(saved) ? saved.value : yield* fence.refuse(hold)
   })
 

@@ -264,6 +264,17 @@ export interface Assignments {
   readonly channels: ReadonlyArray<Assignment>
 }
 
+/** What a poll has found out about a lane that was read. */
+export interface LaneSave {
+  readonly hold: Hold
+  readonly state: LaneState
+  readonly now: number
+}
+
+/** Whether the save writes nothing of other accounts, so that it can be written together with those of other lanes. */
+export const hasOneAccount = ({ lane, read, released = [] }: LaneState): boolean =>
+  lane.accounts.length === 1 && read.lane.accounts.length === 1 && released.length === 0
+
 /** A lane as one part of a write of several lanes expects it. */
 export interface ExpectedLane {
   readonly hold: Hold
@@ -303,21 +314,27 @@ export const make = Effect.gen(function* () {
       query("LanesRepo.findById")
     )
 
-  /** Reads the lanes, in the order of the holds. A lane that the process does not hold any more is none. */
-  const findHeld = (holds: ReadonlyArray<Hold>) => {
+  /** A query for those of the lanes that this process holds. */
+  const heldOf = (holds: ReadonlyArray<Hold>) => {
     const ids = holds.map(({ laneId }) => String(laneId))
     const epochs = holds.map(({ epoch }) => String(epoch))
     return sql`
       SELECT ${columns} FROM unnest(${ids}::bigint[], ${epochs}::bigint[]) AS given (id, epoch)
-      JOIN lanes l ON l.id = given.id AND l.epoch = given.epoch WHERE ${isMine}`.pipe(
-      Effect.flatMap(readLanes),
-      Effect.map((found) => {
-        const byId = new Map(found.map(({ stored }) => [stored.id, stored]))
-        return holds.map(({ laneId }) => Option.fromUndefinedOr(byId.get(laneId)))
-      }),
+      JOIN lanes l ON l.id = given.id AND l.epoch = given.epoch WHERE ${isMine}`
+  }
+
+  /** Its rows, in the order of the holds. A lane that the process does not hold any more is none. */
+  const readHeld = (holds: ReadonlyArray<Hold>, rows: ReadonlyArray<unknown>) =>
+    Effect.map(readLanes(rows), (found) => {
+      const byId = new Map(found.map(({ stored }) => [stored.id, stored]))
+      return holds.map(({ laneId }) => Option.fromUndefinedOr(byId.get(laneId)))
+    })
+
+  const findHeld = (holds: ReadonlyArray<Hold>) =>
+    heldOf(holds).pipe(
+      Effect.flatMap((rows) => readHeld(holds, rows)),
       query("LanesRepo.findHeld")
     )
-  }
 
   const hasRow = Effect.map((rows: ReadonlyArray<unknown>) => rows.length === 1)
 
@@ -390,8 +407,6 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  const moment = laneMoment(sql)
-
   /** Whether the account belongs to the lane of another one. */
   const isChannel = (key: LaneKey) =>
     sql`SELECT 1 FROM lanes l WHERE ${named(key)} AND l.parent_id IS NOT NULL`.pipe(
@@ -399,37 +414,75 @@ export const make = Effect.gen(function* () {
       query("LanesRepo.isChannel")
     )
 
-  /** A save whose connection was cut can run after later ones, and after commits: it compares what it replaces. */
-  const isAsRead = ({ lane, nextPollAt }: LaneState["read"]) => {
-    const [{ nextSequence, chainSequence, settledSequence }] = lane.accounts
-    return sql`l.next_nonce = ${String(nextSequence)}::bigint AND l.chain_nonce = ${String(chainSequence)}::bigint
-      AND l.settled_nonce = ${String(settledSequence)}::bigint AND ${laneMillis(sql)("next_poll_at")} = ${String(nextPollAt)}::bigint`
+  const savedRow = ({ hold, state: { chain, read, lane, genesis, usedTrust, code, nextPollAt }, now }: LaneSave) => {
+    const [own] = lane.accounts
+    const [former] = read.lane.accounts
+    return {
+      lane: String(hold.laneId),
+      epoch: String(hold.epoch),
+      generation: String(lane.generation),
+      former_next: String(former.nextSequence),
+      former_chain: String(former.chainSequence),
+      former_settled: String(former.settledSequence),
+      former_poll_at: String(read.nextPollAt),
+      next_nonce: String(own.nextSequence),
+      chain_nonce: String(own.chainSequence),
+      settled_nonce: String(own.settledSequence),
+      chain_block: own.chainBlock === undefined ? null : String(own.chainBlock.number),
+      chain_hash: own.chainBlock?.hash ?? null,
+      counters: countersText(rules, chain, own),
+      window_size: String(lane.windowSize),
+      genesis: genesis ?? null,
+      used_trust: String(usedTrust),
+      next_poll_at: String(nextPollAt),
+      code: code ?? null,
+      now: String(now)
+    }
   }
 
-  const saveOwn = (hold: Hold, { chain, read, lane, genesis, usedTrust, code, nextPollAt }: LaneState, now: number) => {
-    const [own] = lane.accounts
-    const { number = null, hash = null } = own.chainBlock ?? {}
+  /**
+   * Saves lanes, and returns those that it has saved as they are stored now. A save whose connection was cut can run after later ones, and after commits: it
+   * compares what it replaces. `waits`: for lanes that are locked; otherwise they are left out.
+   */
+  const saveOwn = (saves: ReadonlyArray<LaneSave>, waits: boolean) => {
+    const at = (column: string) => sql`to_timestamp(given.${sql(column)}::float8 / 1000)`
     return sql`
-      UPDATE lanes l SET next_nonce = ${String(own.nextSequence)}::bigint,
-        chain_nonce = ${String(own.chainSequence)}::bigint, settled_nonce = ${String(own.settledSequence)}::bigint,
-        chain_block = ${number}::bigint, chain_hash = ${hash}::text, counters = ${countersText(rules, chain, own)}::json,
-        window_size = ${lane.windowSize}, genesis = ${genesis ?? null}::text,
-        trusts_count = l.trusts_count AND NOT ${usedTrust}, next_poll_at = ${moment(nextPollAt)},
-        code = ${code ?? null}::text,
-        code_since = CASE WHEN l.code IS NOT DISTINCT FROM ${code ?? null}::text THEN l.code_since
-          ELSE ${code === undefined ? sql`NULL` : moment(now)} END
-      WHERE ${held(hold)} AND l.generation = ${lane.generation} AND ${isAsRead(read)}
-      RETURNING ${columns}`.pipe(Effect.flatMap(readLanes), Effect.map(first), query("LanesRepo.save"))
+      WITH given AS MATERIALIZED (
+        SELECT given.* FROM ${unnestRows(sql, saves.map(savedRow))}
+        JOIN lanes l ON l.id = given.lane::bigint AND l.epoch = given.epoch::bigint
+        WHERE ${isMine} AND l.generation = given.generation::integer AND l.next_nonce = given.former_next::bigint
+          AND l.chain_nonce = given.former_chain::bigint AND l.settled_nonce = given.former_settled::bigint
+          AND ${laneMillis(sql)("next_poll_at")} = given.former_poll_at::bigint
+        ORDER BY l.id FOR NO KEY UPDATE OF l ${waits ? sql`` : sql`SKIP LOCKED`}
+      )
+      UPDATE lanes l SET next_nonce = given.next_nonce::bigint, chain_nonce = given.chain_nonce::bigint,
+        settled_nonce = given.settled_nonce::bigint, chain_block = given.chain_block::bigint, chain_hash = given.chain_hash,
+        counters = given.counters::json, window_size = given.window_size::integer, genesis = given.genesis,
+        trusts_count = l.trusts_count AND NOT given.used_trust::boolean, next_poll_at = ${at("next_poll_at")}, code = given.code,
+        code_since = CASE WHEN l.code IS NOT DISTINCT FROM given.code THEN l.code_since WHEN given.code IS NOT NULL THEN ${at("now")} END
+      FROM given WHERE l.id = given.lane::bigint
+      RETURNING ${columns}`.pipe(
+      Effect.flatMap(readLanes),
+      Effect.map((found): ReadonlyMap<LaneId, StoredLane> => new Map(found.map(({ stored }) => [stored.id, stored]))),
+      query("LanesRepo.save")
+    )
   }
+
+  /** Those that fit, without a wait. */
+  const saveAll = (saves: ReadonlyArray<LaneSave>) => saveOwn(saves, false)
+
+  const saveAlone = (one: LaneSave) =>
+    Effect.map(saveOwn([one], true), (saved) => Option.fromUndefinedOr(saved.get(one.hold.laneId)))
 
   /** None, or `LaneChanged`, if it is not held or is not as it was read. A lane with several accounts is saved in one SQL transaction. */
-  const save = (hold: Hold, state: LaneState, now: number) => {
+  const save = (one: LaneSave) => {
+    const { hold, state, now } = one
+    if (hasOneAccount(state)) return saveAlone(one)
     const [own, ...channels] = state.lane.accounts
     const { released = [], read } = state
     const [, ...former] = read.lane.accounts
-    if (former.length === 0 && channels.length === 0 && released.length === 0) return saveOwn(hold, state, now)
     const all = Effect.gen(function* () {
-      const saved = yield* saveOwn(hold, state, now)
+      const saved = yield* saveAlone(one)
       if (Option.isNone(saved)) return saved
       if (!(yield* accounts.areChannels(hold.laneId, former))) return yield* new LaneChanged({ laneId: hold.laneId })
       const adopted =
@@ -479,6 +532,8 @@ export const make = Effect.gen(function* () {
   return {
     find,
     findById,
+    heldOf,
+    readHeld,
     findHeld,
     holding,
     holdingAll,
@@ -486,6 +541,7 @@ export const make = Effect.gen(function* () {
     gate,
     fence,
     assign,
+    saveAll,
     save,
     lock,
     findLocked,

@@ -122,6 +122,12 @@ export interface RememberedTerms {
   readonly networks: ReadonlyArray<ReadRow>
 }
 
+/** A relayer that was read, with its network, and the rows that they were read from. */
+export interface ReadRelayer {
+  readonly id: RelayerId
+  readonly terms: RememberedTerms
+}
+
 /** Remembered terms are not the present ones, or cannot be compared for this transaction: decide by fresh ones. */
 export class TermsForgotten extends Schema.TaggedError<TermsForgotten>()("TermsForgotten", {}) {}
 
@@ -243,6 +249,8 @@ export interface LaneContents {
   readonly pendingCount: number
   /** The earliest deadline or beginning of a pending transaction. Absent: there is none. */
   readonly nextMoment?: Moment
+  /** Those of the given relayers whose rows, and those of their networks, are as they were read. Absent: they were not compared. */
+  readonly asRead?: ReadonlySet<RelayerId>
 }
 
 /** A signature of a pending transaction, or of one that keeps its place. */

@@ -62,7 +62,7 @@ const maxStatement = { rows: 512, size: 4 * 2 ** 20 }
 const maxShared = 32
 
 /** A statement that waits for a row which a constraint names, longer than this, holds up no later one. */
-const patience = "100 millis"
+export const patience = "100 millis"
 
 const sizeOf = ({ signed, events }: PreparedPart): number =>
   signed.reduce((sum, { raw }) => sum + 2 * raw.length, 0) +

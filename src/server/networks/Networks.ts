@@ -303,7 +303,7 @@ const checkCreate = checked(CreateNetwork)
 const checkUpdate = checked(UpdateNetwork)
 
 /** A network and its unmasked URLs. */
-export interface CallableNetwork {
+export interface CallableNetwork extends Pick<ReadNetwork, "origins"> {
   readonly network: Network
   readonly urls: ReadonlyArray<RpcConfig>
 }
@@ -443,7 +443,8 @@ export class Networks extends Context.Service<
       const readCallable = Effect.fnUntraced(function* (id: NetworkId) {
         const resolver = yield* reading.read(id)
         const network = resolver.get(id)
-        return network && { network, urls: yield* Effect.orDie(reading.rpcUrls(resolver, id)) }
+        const urls = network && (yield* Effect.orDie(reading.rpcUrls(resolver, id)))
+        return network && urls && { network, urls, origins: resolver.originsOf(id) }
       })
 
       /** Lanes and health checks read it before each step: reads of one network at one moment share a statement. */

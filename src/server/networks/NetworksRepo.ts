@@ -161,7 +161,7 @@ export const makeNetworkResolver = ({ owners, rows }: StoredNetworks) => {
     return { giver, urls: rpc_urls, sealed: byId.get(giver)?.rpc_urls_sealed }
   }
 
-  return { own, get, versioned, resolve, rpcSource }
+  return { own, get, originsOf, versioned, resolve, rpcSource }
 }
 
 export type NetworkResolver = ReturnType<typeof makeNetworkResolver>

@@ -11,6 +11,7 @@ import type { CreateRelayer, DisabledReason, Relayer, RelayerId } from "../../do
 import { BadRequest } from "../../domain/request/Request.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { openRpcUrls, refuseRpcUrls, sealRpcUrls } from "../chains/RpcNodes.ts"
+import type { ReadRelayer } from "../ledger/LedgerEntries.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import { client } from "../../sql/Transaction.ts"
@@ -60,6 +61,14 @@ export interface RelayerTarget {
   readonly urls: ReadonlyArray<RpcConfig>
 }
 
+/** A relayer that was read, with the rows that it was read from. */
+interface RememberedTarget extends ReadRelayer {
+  readonly target: RelayerTarget
+}
+
+/** Relayers that are remembered: a process holds at most 256 lanes, most of which have one relayer. */
+const maxRemembered = 1000
+
 /** A relayer of stellar. */
 export interface WithChannels {
   readonly id: RelayerId
@@ -78,7 +87,9 @@ const makeRelayerTargets = Effect.gen(function* () {
   const networkOf = Effect.fnUntraced(
     function* ({ network_type, network }: Relayer, own: ReadonlyArray<RpcConfig> | undefined) {
       const id = networkId(network_type, network)
-      return own === undefined ? yield* networks.callable(id) : { network: (yield* networks.get(id)).value, urls: own }
+      if (own === undefined) return yield* networks.callable(id)
+      const { value, origins } = yield* networks.get(id)
+      return { network: value, urls: own, origins }
     },
     // A network exists as long as its relayers do: this relayer was deleted meanwhile.
     Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))
@@ -87,11 +98,33 @@ const makeRelayerTargets = Effect.gen(function* () {
   /** Lanes that step together read their relayers by one statement. */
   const find = yield* Batcher.make<RelayerId, Exit.Exit<Option.Option<HeldRelayer>>>(sql, { all: repo.findSealed })
 
-  const get = Effect.fn("RelayerTargets.get")(function* (id: RelayerId) {
+  const read = Effect.fnUntraced(function* (id: RelayerId) {
     const found = yield* Effect.flatMap(Effect.flatten(find(id)), orNotFound)
-    const { value: relayer, version } = found
-    return { relayer, version, ...(yield* networkOf(relayer, yield* relayerUrls.open(found))) }
+    const { value: relayer, version, state } = found
+    const { network, urls, origins } = yield* networkOf(relayer, yield* relayerUrls.open(found))
+    const target: RelayerTarget = { relayer, version, network, urls }
+    return { target, terms: state === undefined ? undefined : { relayer: state, networks: origins } }
   })
+
+  const get = Effect.fn("RelayerTargets.get")((id: RelayerId) => Effect.map(read(id), ({ target }) => target))
+
+  const remembered = new Map<RelayerId, RememberedTarget>()
+
+  /** As `get`, for a lane: what it reads is remembered. */
+  const getRemembering = Effect.fn("RelayerTargets.getRemembering")(function* (id: RelayerId) {
+    remembered.delete(id)
+    const { target, terms } = yield* read(id)
+    if (remembered.size >= maxRemembered) remembered.clear()
+    if (terms !== undefined) remembered.set(id, { id, terms, target })
+    return target
+  })
+
+  /**
+   * What lanes have read last of these relayers. It has to be compared with the rows before it is used. `managed_by` may be an older one, because no row of the relayer
+   * has it.
+   */
+  const known = (ids: Iterable<RelayerId>): ReadonlyArray<RememberedTarget> =>
+    [...ids].flatMap((id) => remembered.get(id) ?? [])
 
   /** Locks the relayer's row until the running transaction ends. */
   const hold = Effect.fn("RelayerTargets.hold")((id: RelayerId) => Effect.flatMap(repo.findForUpdate(id), orNotFound))
@@ -117,6 +150,8 @@ const makeRelayerTargets = Effect.gen(function* () {
 
   return {
     get,
+    getRemembering,
+    known,
     /** Addresses of relayers on networks of the type that have the letters of `part`. */
     addresses: repo.addresses,
     /** Relayers of stellar whose policy has channels, and those with one of the addresses. */

@@ -257,7 +257,7 @@ export const make = Effect.gen(function* () {
       query("RelayersRepo.sharesAccount")
     )
 
-  const heldColumns = sql`${columns}, t.custom_rpc_urls_sealed`
+  const heldColumns = sql`${columns}, ${rowState(sql, "t")} AS state, t.custom_rpc_urls_sealed`
 
   const findSealed = (ids: ReadonlyArray<RelayerId>) =>
     held`SELECT ${heldColumns} FROM relayers t WHERE t.id ${among(ids)}`.pipe(

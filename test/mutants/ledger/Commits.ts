@@ -83,8 +83,8 @@ export const commits: ReadonlyArray<Mutant> = [
       name: "shared-write-compares-the-epoch",
       rule: "In a write of several lanes, a lane that another process has claimed since writes nothing.",
       source: shared,
-      before: "given.lane::bigint AND l.epoch = given.epoch::bigint",
-      after: "given.lane::bigint",
+      before: "FROM ${given} JOIN lanes l ON l.id = given.lane::bigint AND l.epoch = given.epoch::bigint",
+      after: "FROM ${given} JOIN lanes l ON l.id = given.lane::bigint",
       test: sharing,
       only: "between the snapshot and the lock"
     },
@@ -114,6 +114,24 @@ export const commits: ReadonlyArray<Mutant> = [
       after: "",
       test: sharing,
       only: "between the snapshot and the lock"
+    },
+    {
+      name: "save-compares-the-epoch",
+      rule: "A save of a lane that another process has claimed since writes nothing.",
+      source: shared,
+      before: "JOIN lanes l ON l.id = given.lane::bigint AND l.epoch = given.epoch::bigint\n        WHERE",
+      after: "JOIN lanes l ON l.id = given.lane::bigint\n        WHERE",
+      test: sharing,
+      only: "each if it is held and as it was read"
+    },
+    {
+      name: "save-needs-the-lease",
+      rule: "A save of a lane whose lease has passed writes nothing.",
+      source: shared,
+      before: "WHERE ${isMine} AND l.generation = given",
+      after: "WHERE l.generation = given",
+      test: sharing,
+      only: "each if it is held and as it was read"
     },
     {
       name: "shared-write-waits-for-no-lane",
@@ -196,6 +214,26 @@ export const commits: ReadonlyArray<Mutant> = [
       after: "",
       test: sharing,
       only: "writes alone until it succeeds"
+    }
+  ]),
+  ...inFile(`${source}/Claims.ts`, [
+    {
+      name: "first-row-of-a-network-is-noticed",
+      rule: "A lane decides by the network as it is, also after the first change of a built-in one.",
+      source: shared,
+      before: "WHERE coalesce(${rowState(sql, \"w\")}, '') <> origin.state",
+      after: 'WHERE ${rowState(sql, "w")} <> origin.state',
+      test: sharing,
+      only: "which relayers and networks are as they were read"
+    },
+    {
+      name: "changed-relayer-is-noticed",
+      rule: "A lane decides by the relayer as it is when the step reads it.",
+      source: shared,
+      before: ' AND ${rowState(sql, "r")} = given.state',
+      after: "",
+      test: sharing,
+      only: "which relayers and networks are as they were read"
     }
   ]),
   ...inFile("src/server/audit/Audit.ts", [
@@ -286,6 +324,15 @@ export const commits: ReadonlyArray<Mutant> = [
     }
   ]),
   ...inFile("src/server/lanes/LaneStep.ts", [
+    {
+      name: "remembered-relayer-is-compared",
+      rule: "A lane reads a relayer again whose row is not as it was read.",
+      source: shared,
+      before: "contents.asRead?.has(id) === true",
+      after: "id.length > 0",
+      test: "test/server/lanes/LaneLife.test.ts",
+      only: "reads its relayers again only if"
+    },
     {
       name: "pulse-follows-the-blocks",
       rule: "The pulse of a lane is a share of the block time of its network.",

@@ -76,8 +76,10 @@ export const fences: ReadonlyArray<Mutant> = [
       name: "late-save-is-refused",
       rule: "A save that runs after a later commit does not set the next nonce back.",
       source: adr,
-      before: "AND l.generation = ${lane.generation} AND ${isAsRead(read)}",
-      after: "AND l.generation = ${lane.generation}",
+      before: `AND l.next_nonce = given.former_next::bigint
+          AND l.chain_nonce = given.former_chain::bigint AND l.settled_nonce = given.former_settled::bigint
+          AND \${laneMillis(sql)("next_poll_at")} = given.former_poll_at::bigint`,
+      after: "",
       test: windows,
       only: "a save of a lane"
     },
@@ -85,8 +87,8 @@ export const fences: ReadonlyArray<Mutant> = [
       name: "late-save-compares-the-poll",
       rule: "A save that runs after a later save does not undo what that one has found.",
       source: adr,
-      before: `\${laneMillis(sql)("next_poll_at")} = \${String(nextPollAt)}::bigint`,
-      after: "${String(nextPollAt)}::bigint IS NOT NULL",
+      before: "= given.former_poll_at::bigint",
+      after: "IS NOT NULL AND given.former_poll_at IS NOT NULL",
       test: windows,
       only: "a save of a lane"
     },

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { warmUpSigner } from "../../../src/networks/evm/lane/EvmContext.ts"
+import type { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { makeLaneKeys } from "../../../src/server/lanes/LaneNetwork.ts"
 import type { KeyOptions } from "../../../src/server/lanes/LaneNetwork.ts"
@@ -33,23 +34,32 @@ const newState = () => ({
   /** How long a step takes after it has read. */
   delay: Duration.zero as Duration.Input,
   reads: 0,
+  /** Whether the rows of relayers are as they were read. */
+  isAsRead: false,
+  relayerReads: 0,
   /** When the newest step began. */
   readAt: 0,
   released: new Array<string>()
 })
 
 const start = Effect.fnUntraced(function* (state: ReturnType<typeof newState>) {
-  const { network, signers, targets } = OneNode.make()
+  const { network, signers, target } = OneNode.make()
+  const targets = {
+    get: () => Effect.sync(() => (state.relayerReads++, target)),
+    known: (ids: Iterable<RelayerId>) =>
+      state.relayerReads === 0 ? [] : [...ids].map((id) => ({ id, terms: { relayer: "row", networks: [] }, target }))
+  }
   const ledger = yield* LaneLedger.pipe(
     Effect.provide(
       Layer.mock(LaneLedger, {
         lease: Duration.seconds(30),
-        read: () =>
+        read: (_, relayers = []) =>
           Effect.map(Clock.currentTimeMillis, (now) => {
             state.reads++
             state.readAt = now
             const pending = state.isOpen ? state.pending : []
-            return { stored: wide, inFlight: [], pending, pendingCount: pending.length }
+            const asRead = new Set(state.isAsRead ? relayers.map(({ id }) => id) : [])
+            return { stored: wide, inFlight: [], pending, pendingCount: pending.length, asRead }
           }),
         release: (_, reason) => Effect.sync(() => state.released.push(reason) > 0),
         apply: () => Effect.succeed([]),
@@ -104,6 +114,22 @@ describe("a held lane", () => {
       const before = state.commits
       yield* TestClock.adjust("1010 millis")
       assert.strictEqual(state.commits - before, 2)
+    })
+  )
+
+  it.effect("reads its relayers again only if their rows are not as they were read", () =>
+    Effect.gen(function* () {
+      yield* warmUpSigner
+      const state = { ...newState(), isAsRead: true }
+      yield* start(state)
+      yield* TestClock.adjust("3 seconds")
+      assert.isAbove(state.reads, 2)
+      assert.strictEqual(state.relayerReads, 1)
+      state.isAsRead = false
+      const { reads } = state
+      yield* TestClock.adjust("3 seconds")
+      assert.isAbove(state.reads, reads)
+      assert.strictEqual(state.relayerReads, 1 + state.reads - reads)
     })
   )
 

@@ -118,7 +118,7 @@ const services = (state: State) =>
       ledgerOf(state),
       signalsOf(state),
       Layer.mock(Signers, {}),
-      Layer.mock(RelayerTargets, { get: () => Effect.fail(new RelayerNotFound({})) }),
+      Layer.mock(RelayerTargets, { getRemembering: () => Effect.fail(new RelayerNotFound({})), known: () => [] }),
       networks(state)
     )
   )

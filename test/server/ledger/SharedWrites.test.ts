@@ -4,14 +4,16 @@ import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Array, Deferred, Effect, Exit, Fiber, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
+import type { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { cause } from "../../../src/networks/core/Cause.ts"
 import { Command } from "../../../src/networks/core/Rules.ts"
 import type { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
 import { rulesOfUnknown } from "../../../src/networks/core/UnknownNetwork.ts"
-import { nonceOf } from "../../../src/networks/evm/rules/Evm.ts"
+import { laneOf, nonceOf, noncesOf } from "../../../src/networks/evm/rules/Evm.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
-import type { HeldLane, LaneId, Signature } from "../../../src/server/ledger/LedgerEntries.ts"
+import type { HeldLane, LaneId, ReadRelayer, Signature } from "../../../src/server/ledger/LedgerEntries.ts"
+import { rowState } from "../../../src/sql/Rows.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { property } from "../../../testkit/Depth.ts"
@@ -289,6 +291,79 @@ layerEach(ledger)("lanes that write at the same moment", (it) => {
       })
     )
   }
+
+  it.effect("save what they have found in one transaction of the database, each if it is held and as it was read", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const lanes = yield* LaneLedger
+      const [moved, claimed, over, ...others] = yield* writers
+      if (moved === undefined || claimed === undefined || over === undefined) return assert.fail("no lane")
+      const save = ({ lane: { hold, stored } }: Writer) =>
+        Effect.exit(
+          lanes.saveLane(hold, {
+            chain: stored.chain,
+            read: stored,
+            lane: laneOf({ ...noncesOf(stored.lane), nextNonce: 100 + hold.laneId, chainNonce: 100 + hold.laneId }),
+            usedTrust: false,
+            code: "chain_changed",
+            nextPollAt: 5000
+          })
+        )
+      yield* commit(moved)
+      yield* changes["that another process has claimed"](claimed)
+      yield* changes["whose lease has passed"](over)
+      const exits = yield* Effect.forEach([moved, claimed, over, ...others], save, { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        exits.map((exit) =>
+          Exit.isSuccess(exit) ? [noncesOf(exit.value.lane).nextNonce, exit.value.code, exit.value.nextPollAt] : []
+        ),
+        [[], [], [], ...others.map(({ lane }) => [100 + lane.hold.laneId, "chain_changed", 5000])]
+      )
+      yield* assertWritten([moved])
+      for (const lost of [claimed, over]) assert.deepStrictEqual(yield* stateOf(lost), untouched)
+      const ids = others.map(({ lane }) => String(lane.hold.laneId))
+      assert.lengthOf(yield* sql`SELECT DISTINCT xmin::text FROM lanes WHERE id = ANY(${ids}::bigint[])`, 1)
+    })
+  )
+
+  it.effect("learn in the statement that reads them which relayers and networks are as they were read", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const lanes = yield* LaneLedger
+      const [one, two] = yield* writers
+      if (one === undefined || two === undefined) return assert.fail("no lane")
+      const states = Effect.gen(function* () {
+        const relayers = yield* sql<{ readonly id: RelayerId; readonly state: string }>`
+          SELECT r.id, ${rowState(sql, "r")} AS state FROM relayers r ORDER BY r.seq`
+        const [network] = yield* sql<{ readonly state: string }>`SELECT ${rowState(sql, "w")} AS state FROM networks w`
+        const networks = [{ id: "evm:parent" }, { id: "evm:sepolia", ...network }]
+        return relayers.map(({ id, state }): ReadRelayer => ({ id, terms: { relayer: state, networks } }))
+      })
+      const unchanged = (relayers: ReadonlyArray<ReadRelayer>) =>
+        Effect.map(
+          Effect.all([lanes.read(one.lane.hold, relayers), lanes.read(two.lane.hold, relayers.slice(3))], {
+            concurrency: "unbounded"
+          }),
+          (read) => read.map(({ asRead = new Set() }) => [...asRead])
+        )
+      const before = yield* states
+      assert.deepStrictEqual(yield* unchanged(before), [
+        ["r1", "r2", "r3", "r4", "r5"],
+        ["r4", "r5"]
+      ])
+      yield* sql`UPDATE relayers SET name = name WHERE id = 'r2'`
+      yield* sql`DELETE FROM relayers WHERE id = 'r4'`
+      assert.deepStrictEqual(yield* unchanged(before), [["r1", "r3", "r5"], ["r5"]])
+      yield* sql`INSERT INTO networks (id, definition) VALUES ('evm:sepolia', '{}')`
+      assert.deepStrictEqual(yield* unchanged(before), [[], []])
+      const changed = yield* states
+      assert.deepStrictEqual(yield* unchanged(changed), [["r1", "r2", "r3", "r5"], ["r5"]])
+      yield* sql`UPDATE networks SET definition = definition`
+      assert.deepStrictEqual(yield* unchanged(changed), [[], []])
+      const { asRead } = yield* lanes.read(one.lane.hold)
+      assert.isUndefined(asRead)
+    })
+  )
 
   it.effect("of two processes give every nonce once, without a hole", () =>
     Effect.gen(function* () {

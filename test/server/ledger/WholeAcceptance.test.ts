@@ -1,8 +1,9 @@
 // Acceptances that one statement stores with their records: whole or not at all, by the relayer as it is when it is locked, and once.
 import { assert, describe, it } from "@effect/vitest"
-import { Array, Effect, Exit, Fiber } from "effect"
+import { Array, Effect, Exit, Fiber, Metric } from "effect"
 import { SqlClient } from "effect/sql"
 import type { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import type { Account, NewTransaction, RememberedTerms } from "../../../src/server/ledger/LedgerEntries.ts"
 import { statementsOf } from "../../../src/server/ledger/WholeAcceptances.ts"
@@ -95,6 +96,27 @@ layerEach(ledger)("an acceptance in one statement", (it) => {
         assert.deepStrictEqual(yield* besides(whole.stored.id), yield* besides(alone.stored.id))
         assert.deepStrictEqual(yield* countsOf(whole.stored.id), [1, 1, 1, 1])
         assert.deepStrictEqual(yield* get(1, whole.stored.id), whole.stored)
+      }
+    })
+  )
+
+  it.effect("is known to a lane of its process as its row says, on each network, without a read of the row", () =>
+    Effect.gen(function* () {
+      const { accept, get } = yield* Ledger
+      const lanes = yield* LaneLedger
+      const finds = Effect.map(Metric.snapshot, (all) =>
+        all.find((one) => one.attributes?.["query"] === "TransactionsRepo.find" && one.type === "Histogram")
+      )
+      for (const { of, over } of requests) {
+        yield* accept(of, [newTransaction(0, over)])
+        const [held] = yield* lanes.claim([of.chain.split(":")[0] ?? ""], 1)
+        if (held === undefined) return assert.fail("the lane is not free")
+        yield* lanes.read(held.hold)
+        const [{ stored }] = yield* accept(of, [newTransaction(0, over)])
+        const before = yield* finds
+        const { pending } = yield* lanes.read(held.hold)
+        assert.deepStrictEqual(yield* finds, before)
+        assert.deepStrictEqual(pending[1], yield* get(1, stored.id))
       }
     })
   )

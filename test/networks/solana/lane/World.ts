@@ -244,7 +244,8 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
       rules: network.rules,
       chain: network.open({ chain: account.chain, address, genesis, keys }),
       targets: {
-        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(given), urls })
+        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(given), urls }),
+        known: () => []
       },
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),

@@ -41,7 +41,7 @@ layer(ledger)("accounts of the service", (it) => {
       const own = yield* makeOwnAccounts.pipe(
         Effect.provide(
           Layer.merge(
-            Layer.mock(RelayerTargets, { addresses: () => Effect.succeed([]) }),
+            Layer.mock(RelayerTargets, { addresses: () => Effect.succeed([]), known: () => [] }),
             Layer.mock(LaneLedger, {
               lease: Duration.minutes(1),
               addresses: (type, part) => {

@@ -160,6 +160,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
   }
 
   const targets = {
+    known: () => [],
     get: (id: RelayerId) => {
       const relayer = world.others.find((other) => other.id === id) ?? world.relayer
       return Effect.succeed({ relayer, version: "1.1", network: networkOf(), urls })

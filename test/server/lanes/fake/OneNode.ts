@@ -54,5 +54,6 @@ export const make = (over: World.Given["network"] = {}) => {
     heads: makeHeads(),
     markets: EvmMarkets.make()
   })
-  return { network, targets: { get: () => Effect.succeed(target) }, signers: { use: () => Effect.succeed(backend) } }
+  const targets = { get: () => Effect.succeed(target), getRemembering: () => Effect.succeed(target), known: () => [] }
+  return { network, target, targets, signers: { use: () => Effect.succeed(backend) } }
 }

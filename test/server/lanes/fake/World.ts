@@ -180,7 +180,8 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
       rules: network.rules,
       chain: network.open({ chain: account.chain, address, genesis, keys }),
       targets: {
-        get: (id: RelayerId) => Effect.succeed(targetOf(id))
+        get: (id: RelayerId) => Effect.succeed(targetOf(id)),
+        known: () => []
       },
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),
