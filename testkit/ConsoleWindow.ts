@@ -57,6 +57,7 @@ export const pages = [
   ["transactions", "Transactions", ["transactions:read"]],
   ["webhooks", "Webhooks", ["notifications:read"]],
   ["events", "Events", ["events:read"]],
+  ["claims", "Claims", ["claims:read"]],
   ["networks", "Networks", ["networks:read"]],
   ["signers", "Signers", ["signers:read"]],
   ["keys", "API keys", ["api-keys:read"]],

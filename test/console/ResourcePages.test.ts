@@ -7,6 +7,7 @@ describe("what an event or an audit record is about", () => {
     assert.strictEqual(pageOf({ type: "relayer.disabled", id: "a/b" }), "/console/relayers/a%2Fb")
     assert.strictEqual(pageOf({ type: "network.updated", id: "evm:dev" }), "/console/networks/evm%3Adev")
     assert.strictEqual(pageOf({ type: "notification.tested", id: "ops" }), "/console/webhooks/ops")
+    assert.strictEqual(pageOf({ type: "claim.finalized", id: "x402:1" }), "/console/claims/x402%3A1")
   })
 
   it("has no page if it was deleted, or if no page shows its kind", () => {

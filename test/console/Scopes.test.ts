@@ -34,6 +34,7 @@ const reading: ReadonlyArray<Scope> = [
   "transactions:read",
   "notifications:read",
   "events:read",
+  "claims:read",
   "networks:read",
   "signers:read",
   "api-keys:read",

@@ -39,6 +39,26 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the console", (it) =>
     })
   )
 
+  it.effect("marks the names in the sentences of a timeline as it does in those of an explanation", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const [event] = recorded("/api/v1/events") as ReadonlyArray<unknown>
+      const held = {
+        ...objectOf(event),
+        type: "transaction.held",
+        data: { code: "gas_price_above_cap", status_reason: "It may pay at most 1 wei, by `gas_price_cap`." }
+      }
+      const shown = yield* open({ answer: ({ path }) => (path === "/api/v1/events" ? [held] : undefined) })
+      yield* Effect.promise(async () => {
+        await shown.goto(`transactions/${transactionIds.evm}?relayer=dev-evm`)
+        const more = await shown.shows(/It may pay at most 1 wei/, ".more bdi")
+        assert.strictEqual(textOf(more), "gas_price_above_cap · It may pay at most 1 wei, by gas_price_cap.")
+        assert.deepStrictEqual(shown.all("code", more).map(textOf), ["gas_price_cap"])
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+
   it.effect("does not say that the jobs of a silent instance work", () =>
     Effect.gen(function* () {
       const { open, recorded } = yield* ConsoleWindow

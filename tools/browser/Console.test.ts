@@ -58,12 +58,17 @@ const routesOf = async (running: Running): Promise<ReadonlyArray<string>> => {
   const transaction = await firstId(running, "transactions")
   const signer = await firstId(running, "signers")
   const key = textOf((await call(running, "POST", "api-keys", { name: "pages", scopes: ["relayers:read"] })).data, "id")
+  const claim = "x402-" + "9f86d081884c7d65".repeat(4)
+  await call(running, "POST", "claims", { name: claim, by: "5b8aa5a2d2c872e8321cf37308d69df2", seconds: 3600 })
   const ofTypes = await Promise.all(types.map((type) => routesOfType(running, type)))
   return [
     ...ofTypes.flat(),
     "/console/",
     "/console/webhooks",
     "/console/events",
+    "/console/claims",
+    `/console/claims/${claim}`,
+    "/console/claims/nobody-holds-it",
     "/console/networks",
     "/console/signers",
     `/console/signers/${signer}`,

@@ -13,6 +13,7 @@ import { searchHref } from "./data/SearchText.ts"
 import { clock, duration } from "./data/Times.ts"
 import { words } from "./words.ts"
 import { AuditPage } from "./pages/AuditPage.tsx"
+import { ClaimsPage } from "./pages/ClaimsPage.tsx"
 import { EventsPage } from "./pages/EventsPage.tsx"
 import { KeyPage } from "./pages/KeyPage.tsx"
 import { KeysPage } from "./pages/KeysPage.tsx"
@@ -50,7 +51,8 @@ const mainEntries: ReadonlyArray<ScopedEntry> = [
   { href: "/console/relayers", icon: "rel", label: words.relayers.title, scope: "relayers:read" },
   { href: "/console/transactions", icon: "tx", label: words.transactions.title, scope: "transactions:read" },
   { href: "/console/webhooks", icon: "hook", label: words.webhooks.title, scope: "notifications:read" },
-  { href: "/console/events", icon: "ev", label: words.events.title, scope: "events:read" }
+  { href: "/console/events", icon: "ev", label: words.events.title, scope: "events:read" },
+  { href: "/console/claims", icon: "wait", label: words.claims.title, scope: "claims:read" }
 ]
 
 const settingsEntries: ReadonlyArray<ScopedEntry> = [
@@ -137,6 +139,7 @@ const pages = {
   webhooks: guarded("notifications:read", words.webhooks.title, WebhooksPage),
   webhook: guarded("notifications:read", words.webhooks.title, WebhookPage),
   events: guarded("events:read", words.events.title, EventsPage),
+  claims: guarded("claims:read", words.claims.title, ClaimsPage),
   networks: guarded("networks:read", words.networks.title, NetworksPage),
   network: guarded("networks:read", words.networks.title, NetworkPage),
   signers: guarded("signers:read", words.signers.title, SignersPage),
@@ -164,6 +167,7 @@ const Routes = () => (
     <Route path="/console/webhooks" component={pages.webhooks} />
     <Route path="/console/webhooks/:id" component={pages.webhook} />
     <Route path="/console/events" component={pages.events} />
+    <Route path="/console/claims/:name?" component={pages.claims} />
     <Route path="/console/networks" component={pages.networks} />
     <Route path="/console/networks/:id" component={pages.network} />
     <Route path="/console/search" component={SearchPage} />

@@ -283,6 +283,27 @@ export const words = {
     resource: "About",
     position: "Position"
   },
+  claims: {
+    title: "Claims",
+    one: "Claim",
+    sub: "Names that one holder has at a time, with which workers do a thing once",
+    name: "Name",
+    show: "Show",
+    none: "Enter the name of a claim. The service has no list of leases: they begin and end within seconds.",
+    free: (name: string) => `Nobody holds ${name}: it was never claimed, was released, or its lease has ended.`,
+    state: "State",
+    lease: "Lease",
+    final: "Final",
+    holder: "Holder",
+    otherKey: "claimed with another API key, which alone sees its holder",
+    since: "Held since",
+    leaseEnds: "Lease ends",
+    keptUntil: "Kept until",
+    leaseText: "Its holder extends the lease, releases it, or makes it final. Nobody else can end it early.",
+    finalText: "What the name stands for was done. Nobody gets the name before the claim has ended.",
+    record: "Audit record",
+    records: "Final claims in the audit log"
+  },
   form: {
     required: "required",
     choose: "choose …",

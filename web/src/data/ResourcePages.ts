@@ -8,6 +8,7 @@ const places: Readonly<Record<string, string>> = {
   signer: "signers",
   network: "networks",
   notification: "webhooks",
+  claim: "claims",
   key: "keys"
 }
 

@@ -93,7 +93,9 @@ const Line = ({ entry, previous }: { readonly entry: Entry; readonly previous: E
       </span>
       {more !== undefined && (
         <div class="more">
-          <bdi>{more}</bdi>
+          <bdi>
+            <Marked text={more} />
+          </bdi>
         </div>
       )}
     </li>
