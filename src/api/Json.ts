@@ -1,7 +1,8 @@
 // JSON bodies that keep every digit of an integer; the error of a union without its discriminator reports all other fields, too.
 import { Effect, Predicate, Result, Schema, SchemaAST, SchemaGetter, SchemaIssue, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import { parse } from "../domain/request/ExactJson.ts"
+import { brokenAt, parse } from "../domain/request/ExactJson.ts"
+import { lackingOf } from "../domain/request/Violations.ts"
 
 // The field that tells the members of a union apart. The error of a body without it reports the other invalid fields as well.
 
@@ -12,6 +13,11 @@ interface Discriminator {
 
 /** Undefined if the input is valid. */
 type Decode = (input: unknown) => SchemaIssue.Issue | undefined
+
+interface Shape {
+  readonly ast: SchemaAST.AST
+  readonly decode: Decode
+}
 
 const propertiesOf = (ast: SchemaAST.Objects) =>
   new Map(ast.propertySignatures.map(({ name, type }) => [name, type] as const))
@@ -68,7 +74,7 @@ const others = ({ key, values }: Discriminator, decode: Decode, input: object): 
 /** What is wrong with `input` if it is an object that names no member. Undefined if it names one, or is no object. */
 const issueOf = (
   discriminator: Discriminator,
-  { ast, decode }: { readonly ast: SchemaAST.AST; readonly decode: Decode },
+  { ast, decode }: Shape,
   input: unknown
 ): SchemaIssue.Issue | undefined => {
   const { key, values } = discriminator
@@ -82,6 +88,27 @@ const issueOf = (
   return new SchemaIssue.Composite(ast, [new SchemaIssue.Pointer([key], own), ...others(discriminator, decode, input)])
 }
 
+/** What is wrong with `input` beside what it lacks. Undefined if it lacks nothing, or if nothing else is wrong with it. */
+const lackOf = (
+  lacking: NonNullable<ReturnType<typeof lackingOf>>,
+  { ast, decode }: Shape,
+  input: unknown
+): SchemaIssue.Issue | undefined => {
+  if (!Predicate.isObject(input) || Array.isArray(input)) return undefined
+  const absent = lacking(input as Readonly<Record<string, unknown>>)
+  const wrong = absent.length === 0 ? undefined : decode(input)
+  return (
+    wrong &&
+    new SchemaIssue.Composite(ast, [
+      wrong,
+      ...absent.map(
+        ({ field, message }) =>
+          new SchemaIssue.Pointer(field.split("."), new SchemaIssue.MissingKey({ messageMissingKey: message }))
+      )
+    ])
+  )
+}
+
 const stock = SchemaTransformation.fromJsonString()
 
 type Read = (text: string) => unknown
@@ -90,23 +117,36 @@ const read: Read = (text) => parse(text)
 
 const readOrEmpty: Read = (text) => (text === "" ? {} : parse(text))
 
+/** What is expected of a text that is none, with the place where it stops being one. */
+const validJson = (text: string): string => {
+  const place = brokenAt(text)
+  return `valid JSON${place === undefined ? "" : ` (it breaks at line ${place.line}, column ${place.column})`}`
+}
+
+/** What is wrong with a value that the decoder of the schema does not say, or says in too few words. */
+const problemIn = (schema: Schema.Constraint) => {
+  const discriminator = discriminatorOf(schema.ast)
+  const lacking = lackingOf(schema.ast)
+  const decodeMember = Schema.decodeUnknownResult(schema as Schema.Codec<unknown>)
+  return (value: unknown, options: SchemaAST.ParseOptions): SchemaIssue.Issue | undefined => {
+    const decode: Decode = (input) =>
+      Result.match(decodeMember(input, options), { onFailure: ({ issue }) => issue, onSuccess: () => undefined })
+    const shape = { ast: schema.ast, decode }
+    return (discriminator && issueOf(discriminator, shape, value)) ?? (lacking && lackOf(lacking, shape, value))
+  }
+}
+
 /** `JSON.stringify` writes the `JSON.rawJSON` values of `domain/chain/Amount.ts` as they are, so the stock encoder works. */
 const decodedBy = (read: Read, schema: Schema.Constraint) => {
-  const discriminator = discriminatorOf(schema.ast)
-  const decodeMember = Schema.decodeUnknownResult(schema as Schema.Codec<unknown>)
-  const missing = (value: unknown, options: SchemaAST.ParseOptions) => {
-    const decode = (input: unknown) =>
-      Result.match(decodeMember(input, options), { onFailure: ({ issue }) => issue, onSuccess: () => undefined })
-    return discriminator === undefined ? undefined : issueOf(discriminator, { ast: schema.ast, decode }, value)
-  }
+  const problem = problemIn(schema)
   return new SchemaTransformation.Transformation<unknown, string>(
     SchemaGetter.transformEffect((text: string, options) =>
       Result.match(
         Result.try(() => read(text)),
         {
-          onFailure: () => Effect.fail(new SchemaIssue.InvalidValue({ expected: "valid JSON" }, text, options)),
+          onFailure: () => Effect.fail(new SchemaIssue.InvalidValue({ expected: validJson(text) }, text, options)),
           onSuccess: (value) => {
-            const issue = missing(value, options)
+            const issue = problem(value, options)
             return issue === undefined ? Effect.succeed(value) : Effect.fail(issue)
           }
         }
@@ -114,6 +154,16 @@ const decodedBy = (read: Read, schema: Schema.Constraint) => {
     ),
     stock.encode
   )
+}
+
+/** Decodes a value with the errors that its JSON text has. */
+export const decodeValue = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
+  const problem = problemIn(schema)
+  const decode = Schema.decodeUnknownEffect(schema)
+  return (value: unknown, options: SchemaAST.ParseOptions) => {
+    const issue = problem(value, options)
+    return issue === undefined ? decode(value, options) : Effect.fail(new Schema.SchemaError(issue))
+  }
 }
 
 const textBy = <S extends Schema.Constraint>(schema: S, read: Read): Schema.fromJsonString<S> =>

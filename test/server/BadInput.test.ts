@@ -28,8 +28,8 @@ const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`
 // oxfmt-ignore
 const cases: Record<string, readonly [path: string, body: unknown, error: string]> = {
   "an empty body": [relayers, "", "body: "],
-  "half a body": [relayers, `{"name":`, "body: Expected valid JSON"],
-  "a body that is not an object": [relayers, 5, "body: network_type must be evm, solana or stellar"],
+  "half a body": [relayers, `{"name":`, "body: Expected valid JSON (it breaks at line 1, column 9)"],
+  "a body that is not an object": [relayers, 5, "body: Expected an object whose network_type is evm, solana or stellar"],
   "a list": [relayers, [evmRelayer], "body: "],
   "NUL bytes between tokens": [relayers, `{"name":\u0000"a"}`, "body: Expected valid JSON"],
   "deep nesting": [relayers, nested(200_000), "body: Expected at most 256 levels of objects and lists"],
@@ -59,7 +59,7 @@ const cases: Record<string, readonly [path: string, body: unknown, error: string
   "a fraction as amount": [relayers, evmPolicy({ min_balance: 1.5 }), "policies.min_balance: Expected an integer"],
   "a receiver that is not an address": [relayers, evmPolicy({ whitelist_receivers: ["0x12"] }), "policies.whitelist_receivers.0: Expected an address"],
   "a selector without its contract": [relayers, evmPolicy({ whitelist_selectors: ["0xa9059cbb"] }), "policies.whitelist_selectors.0: Expected an address, a colon, and 0x"],
-  "a policy field of another network type": [relayers, evmPolicy({ fee_payment_strategy: "user" }), "policies.fee_payment_strategy: is not a known field"],
+  "a policy field of another network type": [relayers, evmPolicy({ fee_payment_strategy: "user" }), "policies.fee_payment_strategy: is not a known field: only solana, stellar have it"],
   "lamports of 2^64": [relayers, solanaPolicy({ min_balance: String(2n ** 64n) }), "policies.min_balance: "],
   "both account lists": [relayers, solanaPolicy({ allowed_accounts: [], disallowed_accounts: [] }), "policies.disallowed_accounts: cannot be given together with allowed_accounts"],
   "a cap of zero lamports": [relayers, solanaPolicy({ max_allowed_fee_lamports: 0 }), "policies.max_allowed_fee_lamports: Expected an integer from 1"],

@@ -1,4 +1,6 @@
 // A parsed file: values with their places, and the environment variables that it may read.
+import { brokenAt } from "../../domain/request/ExactJson.ts"
+
 export interface Place {
   readonly file: string
   readonly line: number
@@ -102,56 +104,8 @@ export const variableReader = (
   }
 }
 
-// Where a text stops being JSON, which `JSON.parse` says only in words that quote it.
-
-/** Punctuation of JSON, a text, or another value without parts, with the white space before it. */
-const part =
-  /[ \t\r\n]*(?:([{}[\],:])|("(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")|(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/uy
-
-/** The signs that a value may start with: `"` stands for a text, `0` for another value without parts. */
-const value = '{["0'
-
-/** The offset at which the text is no JSON any more, its length if the end is missing. Undefined: it is JSON. */
-const brokenAt = (text: string): number | undefined => {
-  const open: Array<string> = []
-  const next = () => (open.at(-1) === "{" ? ",}" : open.at(-1) === "[" ? ",]" : "")
-  let isKey = false
-  let expected = value
-  let at = 0
-  for (;;) {
-    part.lastIndex = at
-    const [whole, punctuation, quoted] = part.exec(text) ?? []
-    const sign = punctuation ?? (quoted === undefined ? "0" : '"')
-    if (whole === undefined || !expected.includes(sign)) {
-      const rest = text.slice(at).search(/[^ \t\r\n]/)
-      if (rest === -1) return expected === "" ? undefined : text.length
-      return at + rest
-    }
-    at += whole.length
-    if (sign === "{" || sign === "[") {
-      open.push(sign)
-      isKey = sign === "{"
-      expected = isKey ? '}"' : `]${value}`
-    } else if (sign === ",") {
-      isKey = open.at(-1) === "{"
-      expected = isKey ? '"' : value
-    } else if (sign === ":") {
-      isKey = false
-      expected = value
-    } else {
-      if (sign === "}" || sign === "]") open.pop()
-      expected = isKey && sign === '"' ? ":" : next()
-      isKey = false
-    }
-  }
-}
-
 /** Why a text is no JSON, with the place where it stops being JSON. Undefined: it is. Nothing of the text is quoted. */
 export const jsonProblem = (file: string, given: string): Problem | undefined => {
-  const text = given.replace(/^\uFEFF/, "")
-  const offset = brokenAt(text)
-  if (offset === undefined) return undefined
-  const before = text.slice(0, offset)
-  const place = { file, line: before.split("\n").length, column: offset - before.lastIndexOf("\n") }
-  return { path: "", message: "is not valid JSON", place }
+  const place = brokenAt(given.replace(/^\uFEFF/, ""))
+  return place && { path: "", message: "is not valid JSON", place: { file, ...place } }
 }

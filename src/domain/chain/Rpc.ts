@@ -51,7 +51,7 @@ export const RpcConfig = Schema.Struct({
 }).annotate({
   identifier: "RpcConfigRequest",
   description: "A provider of a chain.",
-  expected: "an object of url and weight"
+  expected: 'an object of url and weight, such as {"url":"https://rpc.example.com"}'
 })
 export type RpcConfig = typeof RpcConfig.Type
 

@@ -299,16 +299,15 @@ const knownAt = (kind: Kind, body: unknown, path: ReadonlyArray<string>): Readon
 
 const unknownField = "is not a known field"
 
+/** Fields that the key of the object determines are not suggested. */
 const suggest = (kind: Kind, body: unknown, { field, message }: Violation): Violation => {
-  if (message !== unknownField) return { field, message }
   const path = field.split(".")
   const name = path.at(-1) ?? ""
   const hidden: ReadonlyArray<string> = path.length === 1 ? keyFields[kind] : []
-  const meant = suggestionFor(
-    name,
-    knownAt(kind, body, path.slice(0, -1)).filter((known) => !hidden.includes(known))
-  )
-  return { field, message: meant === undefined ? message : `${message}; did you mean ${meant}?` }
+  const known = knownAt(kind, body, path.slice(0, -1)).filter((known) => !hidden.includes(known))
+  const meant = suggestionFor(name, known)
+  const listed = known.length === 0 ? "" : ` (known: ${known.join(", ")})`
+  return { field, message: `${message}${meant === undefined ? listed : `; did you mean ${meant}?`}` }
 }
 
 /** Fails with what is wrong with the object. The fields are relative to it; an empty field is the object itself. */
@@ -335,7 +334,10 @@ export const decodeObject = (
     onSuccess: (request) => ({ kind, id, request: request as Members, marks, managesPaused }),
     onFailure: ({ issue }) => {
       const { first, more } = Violations.ofIssue(issue, "")
-      const named = first.map((violation) => suggest(kind, whole, violation))
+      const short = new Map(Violations.ofIssue(issue, "", "short").first.map(({ field, message }) => [field, message]))
+      const named = first.map(({ field, message }) =>
+        short.get(field) === unknownField ? suggest(kind, whole, { field, message: unknownField }) : { field, message }
+      )
       return more === 0 ? named : [...named, { field: "", message: `and ${more} more` }]
     }
   })

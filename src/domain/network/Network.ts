@@ -4,6 +4,7 @@ import { HttpUrl, MaskedRpcConfig, RpcConfig, ShownUrl } from "../chain/Rpc.ts"
 import { decisive, harmless, labels as anyOrder, lowerLimit, providerUrls, upperLimit } from "../request/Change.ts"
 import type { Judged, Meaning } from "../request/Change.ts"
 import { field } from "../request/Field.ts"
+import { lacking } from "../request/Violations.ts"
 import { applyMergePatch, BadRequest, immutableField } from "../request/Request.ts"
 import type { Violation } from "../request/Request.ts"
 import * as Shown from "../request/Shown.ts"
@@ -342,7 +343,7 @@ const requested = {
   finality_by_one: maybe(networkValues.finality_by_one, but(documentedFields.finality_by_one, inherited))
 }
 
-export const CreateNetwork = Schema.Union([
+const createdNetwork = Schema.Union([
   Schema.Struct({
     ...requested,
     network_type: networkTag("evm"),
@@ -373,9 +374,31 @@ export const CreateNetwork = Schema.Union([
     fee_forwarder: maybe(stellarValues.fee_forwarder, but(documentedFields.fee_forwarder, inherited)),
     rpc_methods: maybe(networkValues.rpc_methods, but(documentedFields.rpc_methods, inherited))
   }).annotate({ identifier: "CreateStellarNetworkRequest" })
-]).annotate({
+])
+
+/** Fields that a network must have: its own, or those of the network in its `from`. */
+const requiredFields = {
+  evm: ["rpc_urls", "average_blocktime_ms", "chain_id", "required_confirmations", "symbol"],
+  solana: ["rpc_urls", "average_blocktime_ms"],
+  stellar: ["rpc_urls", "average_blocktime_ms", "passphrase"]
+} as const
+
+const isRequired = (field: string): Violation => ({
+  field,
+  message: "is required: give it, or name a network in from that has it"
+})
+
+const isNetworkType = Schema.is(NetworkType)
+
+/** What a network has to have of its own, because it inherits nothing. */
+export const ownFieldsLacking = (given: Readonly<Record<string, unknown>>): ReadonlyArray<Violation> => {
+  const { from, network_type } = given
+  if (!isNetworkType(network_type) || (from ?? undefined) !== undefined) return []
+  return requiredFields[network_type].filter((field) => (given[field] ?? undefined) === undefined).map(isRequired)
+}
+
+export const CreateNetwork = lacking(createdNetwork, ownFieldsLacking).annotate({
   identifier: "CreateNetworkRequest",
-  message: "network_type must be evm, solana or stellar",
   description: "A network to create. A field that is absent here and in the network of `from` must have a default."
 })
 export type CreateNetwork = typeof CreateNetwork.Type
@@ -492,12 +515,6 @@ export const withInherited = (
 ): Result.Result<NetworkDefinition, Violation> =>
   Result.map(ancestryOf(network, find), (found) => found.reduceRight(inherit))
 
-const requiredFields = {
-  evm: ["rpc_urls", "average_blocktime_ms", "chain_id", "required_confirmations", "symbol"],
-  solana: ["rpc_urls", "average_blocktime_ms"],
-  stellar: ["rpc_urls", "average_blocktime_ms", "passphrase"]
-} as const
-
 const decodeNetwork = Schema.decodeUnknownSync(Network)
 
 /** The network as responses show it. Fails with every required field that is missing. */
@@ -510,9 +527,7 @@ export const completeNetwork = (
     const id = networkId(resolved.network_type, resolved.name)
     return Result.succeed(decodeNetwork({ is_testnet: false, ...resolved, id, source }))
   }
-  return Result.fail(
-    missing.map((field) => ({ field, message: "is required: give it, or name a network in from that has it" }))
-  )
+  return Result.fail(missing.map(isRequired))
 }
 
 // Applies merge patches to networks.

@@ -86,7 +86,6 @@ export const CreateRelayer = Schema.Union([
   })
 ]).annotate({
   identifier: "CreateRelayerRequest",
-  message: "network_type must be evm, solana or stellar",
   description: "A relayer to create."
 })
 export type CreateRelayer = typeof CreateRelayer.Type

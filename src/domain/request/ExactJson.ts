@@ -140,3 +140,55 @@ export const integerIn = ({
     )
   )
 }
+
+// Where a text stops being JSON, which `JSON.parse` says only in words that quote it.
+
+/** Punctuation of JSON, a text, or another value without parts, with the white space before it. */
+const part =
+  /[ \t\r\n]*(?:([{}[\],:])|("(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")|(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/uy
+
+/** The signs that a value may start with: `"` stands for a text, `0` for another value without parts. */
+const value = '{["0'
+
+/** The offset at which the text is no JSON any more, its length if the end is missing. Undefined: it is JSON. */
+const brokenOffset = (text: string): number | undefined => {
+  const open: Array<string> = []
+  const next = () => (open.at(-1) === "{" ? ",}" : open.at(-1) === "[" ? ",]" : "")
+  let isKey = false
+  let expected = value
+  let at = 0
+  for (;;) {
+    part.lastIndex = at
+    const [whole, punctuation, quoted] = part.exec(text) ?? []
+    const sign = punctuation ?? (quoted === undefined ? "0" : '"')
+    if (whole === undefined || !expected.includes(sign)) {
+      const rest = text.slice(at).search(/[^ \t\r\n]/)
+      if (rest === -1) return expected === "" ? undefined : text.length
+      return at + rest
+    }
+    at += whole.length
+    if (sign === "{" || sign === "[") {
+      open.push(sign)
+      isKey = sign === "{"
+      expected = isKey ? '}"' : `]${value}`
+    } else if (sign === ",") {
+      isKey = open.at(-1) === "{"
+      expected = isKey ? '"' : value
+    } else if (sign === ":") {
+      isKey = false
+      expected = value
+    } else {
+      if (sign === "}" || sign === "]") open.pop()
+      expected = isKey && sign === '"' ? ":" : next()
+      isKey = false
+    }
+  }
+}
+
+/** Where the text stops being JSON, counted from 1. Undefined: it is JSON. */
+export const brokenAt = (text: string): { readonly line: number; readonly column: number } | undefined => {
+  const offset = brokenOffset(text)
+  if (offset === undefined) return undefined
+  const before = text.slice(0, offset)
+  return { line: before.split("\n").length, column: offset - before.lastIndexOf("\n") }
+}

@@ -87,3 +87,11 @@ export const fieldsAt = (ast: SchemaAST.AST, [key, ...rest]: ReadonlyArray<strin
     : unionMembers(ast).flatMap(({ propertySignatures }) =>
         propertySignatures.filter(({ name }) => name === key).flatMap(({ type }) => fieldsAt(type, rest))
       )
+
+/** The fields of the struct, or of all structs of the union, that can be given. */
+export const namesIn = (schema: Schema.Constraint): ReadonlySet<string> =>
+  new Set(
+    unionMembers(SchemaAST.toEncoded(schema.ast)).flatMap(({ propertySignatures }) =>
+      propertySignatures.filter(({ type }) => !SchemaAST.isNever(type)).map(({ name }) => String(name))
+    )
+  )

@@ -10,10 +10,15 @@ export type { Violation } from "./Violations.ts"
 /** Longest `error` text, in UTF-16 code units. */
 export const maxErrorLength = 1024
 
+const textsOf = ({ first }: Violations.Violations) => first.map(({ field, message }) => `${field}: ${message}`)
+
+const wholeTextOf = (violations: Violations.Violations): string => textsOf(violations).join("; ")
+
 /** As many whole violations as fit, at least the first one, and how many more there are. */
-const textOf = ({ first: violations, more }: Violations.Violations): string => {
-  const texts = violations.map(({ field, message }) => `${field}: ${message}`)
-  const whole = texts.join("; ")
+const textOf = (violations: Violations.Violations): string => {
+  const { more } = violations
+  const texts = textsOf(violations)
+  const whole = wholeTextOf(violations)
   if (more === 0 && whole.length <= maxErrorLength) return whole
   const room = maxErrorLength - "; and 1000000 more".length
   let text = (texts[0] ?? "").slice(0, room).toWellFormed()
@@ -38,8 +43,15 @@ export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", {
     return new BadRequest({ error: textOf({ first: violations.slice(0, Violations.maxViolations), more }) })
   }
 
-  static fromIssue(issue: SchemaIssue.Issue, root: string): BadRequest {
-    return new BadRequest({ error: textOf(Violations.ofIssue(issue, root)) })
+  /** It lists the fields that an object has only if there is room for all that is wrong. `before`: what is said first. */
+  static fromIssue(issue: SchemaIssue.Issue, root: string, before: ReadonlyArray<Violation> = []): BadRequest {
+    const of = (length: "short" | "long"): Violations.Violations => {
+      const { first, more } = Violations.ofIssue(issue, root, length)
+      return { first: [...before, ...first], more }
+    }
+    const long = of("long")
+    const isWhole = long.more === 0 && wholeTextOf(long).length <= maxErrorLength
+    return new BadRequest({ error: textOf(isWhole ? long : of("short")) })
   }
 }
 

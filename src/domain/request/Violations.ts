@@ -1,5 +1,6 @@
 // What is wrong with the fields of a request, from the issues of its decoding, with the name that a misspelled one resembles.
-import { SchemaAST, SchemaIssue } from "effect"
+import { Schema, SchemaAST, SchemaIssue } from "effect"
+import { fieldsAt, tagOf, unionMembers } from "./Field.ts"
 
 // Finds the known name that a misspelled one resembles.
 
@@ -55,20 +56,68 @@ export interface Violations {
 /** Violations that a 400 reports. A caller that fixes them sees the others. */
 export const maxViolations = 50
 
-/** The known field that an unknown one resembles. */
-const meant = new WeakMap<SchemaIssue.Issue, string>()
+/** What is known of an unknown field, or of one that is absent, as the end of its message. */
+const ends = new WeakMap<SchemaIssue.Issue, string>()
 
-const suggest = ({ issue, path }: SchemaIssue.Pointer) => {
-  const name = path.at(-1)
-  if (issue._tag !== "UnexpectedKey" || issue.ast._tag !== "Objects" || typeof name !== "string") return
-  const known = issue.ast.propertySignatures.map((property) => String(property.name))
-  const found = suggestionFor(name, known)
-  if (found !== undefined) meant.set(issue, found)
+/** What a message says further if the error has room for it. */
+const details = new WeakMap<SchemaIssue.Issue, string>()
+
+/** Fields that a request may have, besides those that exist and cannot be given. */
+const givable = ({ propertySignatures }: SchemaAST.Objects) =>
+  propertySignatures.filter(({ type }) => !SchemaAST.isNever(type))
+
+/** The union around a field, and the path of the field from there. */
+interface Around {
+  readonly union: SchemaAST.Union
+  readonly path: ReadonlyArray<string>
 }
 
-const unknownField = (issue: SchemaIssue.Issue): string => {
-  const known = meant.get(issue)
-  return `is not a known field${known === undefined ? "" : `; did you mean ${known}?`}`
+/** The objects of a union, on their encoded side. The union itself may be that of a text. */
+const membersOf = ({ types }: SchemaAST.Union): ReadonlyArray<SchemaAST.Objects> =>
+  types.flatMap((type) => unionMembers(SchemaAST.toEncoded(type)))
+
+/** The members of the union that have the field, by what tells them apart, such as `evm`. */
+const membersWith = ({ union, path }: Around): ReadonlyArray<string> => {
+  const members = membersOf(union)
+  if (tagKeyOf(members) === undefined) return []
+  return members.flatMap((member) =>
+    fieldsAt(member, path).some((type) => !SchemaAST.isNever(type)) ? [tagOf(member)] : []
+  )
+}
+
+/** `listed`: objects whose fields were listed before. */
+const explainUnknown = (
+  issue: SchemaIssue.UnexpectedKey,
+  name: string,
+  around: Around | undefined,
+  listed: Set<SchemaAST.AST>
+): void => {
+  if (!SchemaAST.isObjects(issue.ast)) return
+  const owners = around === undefined ? [] : membersWith(around)
+  if (owners.length > 0)
+    return void ends.set(issue, `: only ${owners.join(", ")} ${owners.length > 1 ? "have" : "has"} it`)
+  const known = givable(issue.ast).map((property) => String(property.name))
+  const found = suggestionFor(name, known)
+  if (found !== undefined) return void ends.set(issue, `; did you mean ${found}?`)
+  if (known.length === 0 || listed.has(issue.ast)) return
+  listed.add(issue.ast)
+  details.set(issue, ` (known: ${known.join(", ")})`)
+}
+
+/** What an absent field has to be: one of some values, or an object with some fields. */
+const explainMissing = (issue: SchemaIssue.MissingKey, name: PropertyKey | undefined, parent: SchemaAST.AST): void => {
+  const tag = SchemaAST.isUnion(parent) ? tagIn(parent) : undefined
+  if (tag !== undefined && tag.key === name) return void details.set(issue, ` (${oneOf(tag.values)})`)
+  const given = SchemaAST.isObjects(parent) ? typeOf(parent, name) : undefined
+  if (given === undefined) return
+  const type = SchemaAST.toEncoded(given)
+  const values = literalsOf(type)
+  if (values !== undefined) return void details.set(issue, ` (${oneOf(values)})`)
+  const [object, ...others] = unionMembers(type)
+  if (object === undefined || others.length > 0) return
+  const required = givable(object).filter(({ type }) => type.context?.isOptional !== true)
+  const names = required.map(({ name }) => String(name))
+  if (names.length > 0) details.set(issue, ` (an object with ${names.join(", ")})`)
 }
 
 /** What a value of a type is called. Absent: it is named by its words, or not at all, such as null, which counts as absent. */
@@ -141,21 +190,81 @@ const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> => {
   return [ast._tag === "Number" ? more : `${word}: ${more}`]
 }
 
+/** The values of a literal, or of a union of literals. Undefined: the type has others. */
+const literalsOf = (ast: SchemaAST.AST | undefined): ReadonlyArray<SchemaAST.LiteralValue> | undefined => {
+  if (ast === undefined) return undefined
+  if (SchemaAST.isLiteral(ast)) return [ast.literal]
+  if (!SchemaAST.isUnion(ast)) return undefined
+  const all = ast.types.map(literalsOf)
+  return all.every((one) => one !== undefined) ? all.flat() : undefined
+}
+
+const typeOf = ({ propertySignatures }: SchemaAST.Objects, key: PropertyKey | undefined): SchemaAST.AST | undefined =>
+  propertySignatures.find(({ name }) => name === key)?.type
+
+/** The field that tells objects apart: it has other values in each of them. Undefined: there is none. */
+const tagKeyOf = (members: ReadonlyArray<SchemaAST.Objects>): string | undefined => {
+  const [first, ...others] = members
+  if (first === undefined || others.length === 0) return undefined
+  for (const { name } of first.propertySignatures) {
+    const values = members.map((member) => literalsOf(typeOf(member, name)))
+    if (!values.every((one) => one !== undefined)) continue
+    const all = values.flat()
+    if (new Set(all).size === all.length) return String(name)
+  }
+  return undefined
+}
+
+/** The field that tells the members of a union of objects apart, and its values. */
+const tagIn = (
+  ast: SchemaAST.Union
+): { readonly key: string; readonly values: ReadonlyArray<SchemaAST.LiteralValue> } | undefined => {
+  const members = membersOf(ast)
+  if (members.length < ast.types.length) return undefined
+  const key = tagKeyOf(members)
+  return key === undefined
+    ? undefined
+    : { key, values: members.flatMap((member) => literalsOf(typeOf(member, key)) ?? []) }
+}
+
+const oneOf = (all: ReadonlyArray<unknown>): string =>
+  all.length < 2 ? all.join() : `${all.slice(0, -1).join(", ")} or ${String(all.at(-1))}`
+
+/** The names of objects that have one field each. Undefined: the union has others. */
+const singleKeysIn = (ast: SchemaAST.Union): ReadonlyArray<string> | undefined => {
+  const members = membersOf(ast)
+  const names = members.flatMap(({ propertySignatures: [first, ...others] }) =>
+    first === undefined || others.length > 0 ? [] : [String(first.name)]
+  )
+  return names.length > 1 && names.length === members.length ? [...new Set(names)] : undefined
+}
+
+const unionInWords = (union: SchemaAST.Union): string | undefined => {
+  const keys = singleKeysIn(union)
+  if (keys !== undefined) return `an object with one of ${oneOf(keys)}`
+  const tag = tagIn(union)
+  return tag && `an object whose ${tag.key} is ${oneOf(tag.values)}`
+}
+
 const inWords = (ast: SchemaAST.AST): string => {
   const all = alternatives(ast)
-  const [last = "another value"] = all.slice(-1)
-  return all.length < 2 ? last : `${all.slice(0, -1).join(", ")} or ${last}`
+  const usual = all.length === 0 ? "another value" : oneOf(all)
+  return SchemaAST.isUnion(ast) ? (unionInWords(ast) ?? usual) : usual
 }
 
 /** Short messages for missing and unknown fields. All other messages say what was expected. */
-const leafHook: SchemaIssue.LeafHook = (issue) => {
-  if (issue._tag === "MissingKey") return "is required"
+const shortHook: SchemaIssue.LeafHook = (issue) => {
+  if (issue._tag === "MissingKey") return issue.annotations?.messageMissingKey ?? "is required"
   if (issue._tag === "InvalidType") {
     const own = issue.ast.annotations?.["message"]
     return typeof own === "string" ? own : `Expected ${inWords(issue.ast)}`
   }
-  return issue._tag === "UnexpectedKey" ? unknownField(issue) : SchemaIssue.defaultLeafHook(issue)
+  return issue._tag === "UnexpectedKey"
+    ? `is not a known field${ends.get(issue) ?? ""}`
+    : SchemaIssue.defaultLeafHook(issue)
 }
+
+const longHook: SchemaIssue.LeafHook = (issue) => `${shortHook(issue)}${details.get(issue) ?? ""}`
 
 /** The type whose check failed. */
 const checked = new WeakMap<SchemaIssue.Issue, SchemaAST.AST>()
@@ -171,7 +280,10 @@ const checkHook: SchemaIssue.CheckHook = (issue) => {
 }
 
 /** `reportInput` is not set, so issues carry no input and no message can contain a value of the request. */
-const format = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook, checkHook })
+const formats = {
+  short: SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: shortHook, checkHook }),
+  long: SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: longHook, checkHook })
+}
 
 const segment = (key: PropertyKey | { readonly key: PropertyKey }) => String(typeof key === "object" ? key.key : key)
 
@@ -194,38 +306,66 @@ const closest = (issues: ReadonlyArray<SchemaIssue.Issue>): ReadonlyArray<Schema
   return issues.filter((issue) => unknownFields(issue) === fewest)
 }
 
+/** What is wrong with the field at `key`, if the issue is one of an object that has it. */
+const issueAt = (issue: SchemaIssue.Issue, key: string): SchemaIssue.Issue | undefined =>
+  issue._tag === "Composite"
+    ? issue.issues.find((part) => part._tag === "Pointer" && part.path.length === 1 && part.path[0] === key)
+    : undefined
+
+/**
+ * The field that tells the members apart has a value of none of them: this is all that is known of the object. Members with several values are
+ * compared with it, and would each report its own.
+ */
+const wrongTag = ({ ast, issues }: SchemaIssue.AnyOf): SchemaIssue.Issue | undefined => {
+  const tag = issues.length === 0 ? undefined : tagIn(ast)
+  if (tag === undefined || !issues.every((issue) => issueAt(issue, tag.key) !== undefined)) return undefined
+  return new SchemaIssue.Pointer([tag.key], new SchemaIssue.InvalidType(Schema.Literals(tag.values).ast))
+}
+
 /** Keeps the first `maxViolations` issues, because formatting one takes microseconds and a body may cause 100,000. */
 const prune = (whole: SchemaIssue.Issue): { readonly issue: SchemaIssue.Issue | undefined; readonly more: number } => {
   let count = 0
+  const listed = new Set<SchemaAST.AST>()
 
   const keepLeaf = (leaf: SchemaIssue.Issue) => {
     count += 1
     return count > maxViolations ? undefined : leaf
   }
 
-  const keep = (issue: SchemaIssue.Issue): SchemaIssue.Issue | undefined => {
+  const keep = (issue: SchemaIssue.Issue, parent: SchemaAST.AST, around?: Around): SchemaIssue.Issue | undefined => {
     switch (issue._tag) {
       case "Composite": {
         for (const part of issue.issues) if (part._tag === "Filter") checked.set(part, issue.ast)
-        const [first, ...others] = issue.issues.map(keep).filter((kept) => kept !== undefined)
+        const parts = issue.issues.map((part) => keep(part, issue.ast, around))
+        const [first, ...others] = parts.filter((kept) => kept !== undefined)
         return first === undefined ? undefined : new SchemaIssue.Composite(issue.ast, [first, ...others])
       }
       case "AnyOf": {
         // No member takes a value of this type.
         if (issue.issues.length === 0) return keepLeaf(new SchemaIssue.InvalidType(issue.ast))
+        const tag = wrongTag(issue)
+        if (tag !== undefined) return keepLeaf(tag)
+        // None of its fields is known, so that nothing tells which one was meant.
+        if (closest(issue.issues).length > 1 && singleKeysIn(issue.ast) !== undefined) {
+          return keepLeaf(new SchemaIssue.InvalidType(issue.ast))
+        }
+        const inside = tagIn(issue.ast) === undefined ? around : { union: issue.ast, path: [] }
         const kept = closest(issue.issues)
-          .map(keep)
+          .map((member) => keep(member, issue.ast, inside))
           .filter((kept) => kept !== undefined)
         return kept.length === 0 ? undefined : new SchemaIssue.AnyOf(issue.ast, kept)
       }
       case "Pointer": {
-        const kept = keep(issue.issue)
+        const here = around && { ...around, path: [...around.path, ...issue.path.map(String)] }
+        const kept = keep(issue.issue, parent, here)
         if (kept === undefined) return undefined
-        suggest(issue)
+        const name = issue.path.at(-1)
+        if (kept._tag === "UnexpectedKey" && typeof name === "string") explainUnknown(kept, name, here, listed)
+        if (kept._tag === "MissingKey") explainMissing(kept, name, parent)
         return new SchemaIssue.Pointer(issue.path, kept)
       }
       case "Encoding": {
-        const kept = keep(issue.issue)
+        const kept = keep(issue.issue, parent, around)
         return kept === undefined ? undefined : new SchemaIssue.Encoding(issue.ast, kept)
       }
       default:
@@ -233,18 +373,38 @@ const prune = (whole: SchemaIssue.Issue): { readonly issue: SchemaIssue.Issue | 
     }
   }
 
-  const issue = keep(whole)
+  const issue = keep(whole, SchemaAST.unknown)
   return { issue, more: Math.max(0, count - maxViolations) }
 }
 
-/** The first issue of each field. `root` is the name of the value as a whole. */
-export const ofIssue = (whole: SchemaIssue.Issue, root: string): Violations => {
+/** The first issue of each field. `root` is the name of the value as a whole. `long`: with the fields that an object has, where one is unknown or it is absent. */
+export const ofIssue = (whole: SchemaIssue.Issue, root: string, length: "short" | "long" = "long"): Violations => {
   const { issue, more } = prune(whole)
   const seen = new Map<string, Violation>()
-  for (const { path, message } of issue === undefined ? [] : format(issue).issues) {
+  for (const { path, message } of issue === undefined ? [] : formats[length](issue).issues) {
     // A parameter of a query that may be repeated is a list here, and has one name there.
     const violation = { field: fieldName(root === "query" ? path?.slice(0, 1) : path, root), message }
     if (!seen.has(violation.field)) seen.set(violation.field, violation)
   }
   return { first: [...seen.values()], more }
 }
+
+// What a body lacks although its schema requires none of its fields alone. Rules check it later, and the error of a body that does not decode names
+// it, too.
+
+type Lacking = (given: Readonly<Record<string, unknown>>) => ReadonlyArray<Violation>
+
+/** `violations`: what a body with these members lacks. Null counts as absent. */
+export const lacking = <S extends Schema.Top>(schema: S, violations: Lacking): S["Rebuild"] =>
+  schema.annotate({ lacking: violations })
+
+/** The field is required unless the other one is given. */
+export const requiredUnless =
+  (field: string, other: string): Lacking =>
+  (given) =>
+    (given[field] ?? given[other] ?? undefined) === undefined
+      ? [{ field, message: `is required unless ${other} is given` }]
+      : []
+
+export const lackingOf = (ast: SchemaAST.AST): Lacking | undefined =>
+  ast.annotations?.["lacking"] as Lacking | undefined

@@ -29,7 +29,10 @@ const hexKey = /^(0x)?[0-9a-fA-F]{64}$/u
 /** A 32-byte private key: secp256k1 secret for evm, ed25519 seed for solana and stellar. */
 export const PrivateKey = Schema.RedactedFromValue(
   Schema.String.check(
-    Schema.isPattern(hexKey, { expected: "32 bytes as 64 hex digits" }),
+    Schema.isPattern(hexKey, {
+      expected:
+        "32 bytes as 64 hex digits (docs/signers.md says how to convert a base58 key of solana and an S… key of stellar)"
+    }),
     Schema.makeFilter(
       (key: string) => {
         if (!hexKey.test(key)) return true
@@ -151,13 +154,9 @@ export const CreateSigner = Schema.Union([
   create("CreateTurnkeySignerRequest", "turnkey", logins.turnkey)
 ]).annotate({
   identifier: "CreateSignerRequest",
-  message:
-    "type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms, azure_key_vault or turnkey",
   description: "A signer to create."
 })
 export type CreateSigner = typeof CreateSigner.Type
-
-const identifiers = "vault, vault_transit, pkcs11, google_cloud_kms, azure_key_vault or turnkey"
 
 const replace = <const T extends keyof typeof logins>(identifier: string, type: T) =>
   Schema.Struct({ type: typeTag(type), config: logins[type] }).annotate({ identifier })
@@ -172,7 +171,6 @@ export const ReplaceSignerCredentials = Schema.Union([
   replace("ReplaceTurnkeyCredentialsRequest", "turnkey")
 ]).annotate({
   identifier: "ReplaceSignerCredentialsRequest",
-  message: `type must be ${identifiers}`,
   description: "The type and the configuration of a signer, with the login that it is to use from now on."
 })
 export type ReplaceSignerCredentials = typeof ReplaceSignerCredentials.Type

@@ -1,5 +1,5 @@
 // The other requests about transactions, and their responses: cancels, explanations, lists, statistics. With the moments of a send.
-import { DateTime, Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { DateTime, Effect, Predicate, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { TransactionHash } from "../../domain/chain/Amount.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { field, shown } from "../../domain/request/Field.ts"
@@ -7,6 +7,7 @@ import { CursorQuery, SeriesQuery } from "../../domain/request/Page.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import * as Shown from "../../domain/request/Shown.ts"
 import { flag, Instant, searchText } from "../../domain/request/Shown.ts"
+import { lacking, lackingOf } from "../../domain/request/Violations.ts"
 import { Code, Figures } from "./Cause.ts"
 import { ExternalId, maxBatch, maxValidity, TransactionId, TransactionStatus } from "./TransactionValues.ts"
 import type { Moment } from "./TransactionValues.ts"
@@ -14,14 +15,24 @@ import type { Moment } from "./TransactionValues.ts"
 const id = "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
 
 /** Requests to send that are accepted together, all or none. */
-export const batchOf = <S extends Schema.Top>(body: S, ...examples: ReadonlyArray<S["Encoded"]>) =>
-  Schema.Struct({
+export const batchOf = <S extends Schema.Top>(body: S, ...examples: ReadonlyArray<S["Encoded"]>) => {
+  const lacks = lackingOf(body.ast)
+  const batch = Schema.Struct({
     transactions: field(
       Schema.Array(body).check(Schema.isBetweenLength(1, maxBatch)),
       "Transactions in the order of their acceptance.",
       ...(examples.length === 0 ? [] : [examples])
     )
   })
+  if (lacks === undefined) return batch
+  return lacking(batch, ({ transactions }) =>
+    (Array.isArray(transactions) ? transactions.slice(0, maxBatch) : []).flatMap((one: unknown, index) =>
+      Predicate.isObject(one)
+        ? lacks({ ...one }).map(({ field, message }) => ({ field: `transactions.${index}.${field}`, message }))
+        : []
+    )
+  )
+}
 
 export const CancelQuery = {
   only_pending: Schema.optionalKey(

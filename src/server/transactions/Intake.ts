@@ -5,7 +5,7 @@
 // - replacement: a request that takes the place of an earlier one
 // - intake: decodes and checks both; it stores nothing and does not read the chain
 // - sender: the relayer of a request, with its network and its lane
-import { Cache, Clock, Context, Data, DateTime, Duration, Effect, Layer, Result, Schema } from "effect"
+import { Cache, Clock, Context, Data, DateTime, Duration, Effect, Layer, Predicate, Result, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { HttpServerRequest } from "effect/http"
 import * as Json from "../../api/Json.ts"
@@ -17,6 +17,8 @@ import { networkId } from "../../domain/network/Network.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
+import { parse } from "../../domain/request/ExactJson.ts"
+import { namesIn } from "../../domain/request/Field.ts"
 import { BadGateway, BadRequest } from "../../domain/request/Request.ts"
 import type { NotImplemented, Violation } from "../../domain/request/Request.ts"
 import type { Curve } from "../../domain/signer/Signer.ts"
@@ -193,13 +195,36 @@ export const isNewestOf = <R extends Inherited>(codec: Schema.Codec<R, unknown>)
 
 const parseOptions = { errors: "all", onExcessProperty: "error" } as const
 
+/** The fields of the same kind of body, by network type. */
+type KnownFields = ReadonlyMap<string, ReadonlySet<string>>
+
+/** The names in a body, or in all bodies of a batch. */
+const namesGiven = (text: string): ReadonlyArray<string> => {
+  const given = Result.getOrUndefined(Result.try(() => parse(text)))
+  const bodies = Predicate.hasProperty(given, "transactions") ? given.transactions : given
+  return [bodies].flat().flatMap((body) => (Predicate.isObject(body) ? Object.keys(body) : []))
+}
+
+/** What is said first of a body that has more fields of another network type than of that of its relayer. */
+const ofOtherType = (type: string, known: KnownFields, { text }: JsonBody): ReadonlyArray<Violation> => {
+  const names = new Set(namesGiven(text))
+  const countOf = (fields: ReadonlySet<string> | undefined) => [...names].filter((name) => fields?.has(name)).length
+  const [other] = [...known]
+    .map(([other, fields]) => ({ other, count: countOf(fields) }))
+    .toSorted((one, other) => other.count - one.count)
+  if (other === undefined || other.count <= countOf(known.get(type))) return []
+  return [{ field: "body", message: `has fields of ${other.other}, and the network type of the relayer is ${type}` }]
+}
+
 /** Reads a body that arrived as JSON, and checks one that a host program gives. */
-const readerOf = <A>(schema: Schema.Codec<A, unknown>) => {
+const readerOf = <A>(schema: Schema.Codec<A, unknown>, type: string, known: KnownFields) => {
   const ofText = Schema.decodeUnknownEffect(Json.fromText(schema), parseOptions)
   const ofValue = Schema.decodeUnknownEffect(Schema.toType(schema), parseOptions)
   return (given: unknown): Effect.Effect<A, BadRequest> =>
     (given instanceof JsonBody ? ofText(given.text) : ofValue(given)).pipe(
-      Effect.mapError(({ issue }) => BadRequest.fromIssue(issue, "body"))
+      Effect.mapError(({ issue }) =>
+        BadRequest.fromIssue(issue, "body", given instanceof JsonBody ? ofOtherType(type, known, given) : [])
+      )
     )
 }
 
@@ -212,17 +237,36 @@ export const textOf = (body: Schema.Codec<unknown, unknown>) => {
   return (given: unknown): string => JSON.stringify(encode(given))
 }
 
-/** Schemas are compiled once per network, not for each request. */
-const readersOf = ({ body, replacement, signing, quote, build }: Intake) => ({
-  body: readerOf(body),
-  batch: readerOf(batchOf(body)),
-  replacement: readerOf(replacement),
-  signing: readerOf(signing?.body ?? Schema.Unknown),
-  quote: readerOf(quote?.body ?? Schema.Unknown),
-  build: readerOf(build?.body ?? Schema.Unknown)
+/** The schema of each kind of body. Unknown: the network type has none. */
+const schemasOf = ({ body, replacement, signing, quote, build }: Intake) => ({
+  body,
+  replacement,
+  signing: signing?.body ?? Schema.Unknown,
+  quote: quote?.body ?? Schema.Unknown,
+  build: build?.body ?? Schema.Unknown
 })
 
-const networkOf = (intake: Intake) => ({ intake, read: readersOf(intake), textOf: textOf(intake.body) })
+/** Schemas are compiled once per network, not for each request. `all`: the intakes of all network types. */
+const readersOf = (intake: Intake, all: ReadonlyArray<Intake>) => {
+  const schemas = schemasOf(intake)
+  const { type } = intake.rules
+  const knownOf = (kind: keyof typeof schemas): KnownFields =>
+    new Map(all.map((one) => [one.rules.type, namesIn(schemasOf(one)[kind])]))
+  return {
+    body: readerOf(schemas.body, type, knownOf("body")),
+    batch: readerOf(batchOf(schemas.body), type, knownOf("body")),
+    replacement: readerOf(schemas.replacement, type, knownOf("replacement")),
+    signing: readerOf(schemas.signing, type, knownOf("signing")),
+    quote: readerOf(schemas.quote, type, knownOf("quote")),
+    build: readerOf(schemas.build, type, knownOf("build"))
+  }
+}
+
+const networkOf = (intake: Intake, all: ReadonlyArray<Intake>) => ({
+  intake,
+  read: readersOf(intake, all),
+  textOf: textOf(intake.body)
+})
 
 /** An intake, and the readers of its bodies. */
 export type IntakeNetwork = ReturnType<typeof networkOf>
@@ -239,7 +283,7 @@ export class Intakes extends Context.Service<
     Layer.effect(
       Intakes,
       Effect.map(intakes, (all) => {
-        const byType = new Map<string, IntakeNetwork>(all.map((intake) => [intake.rules.type, networkOf(intake)]))
+        const byType = new Map<string, IntakeNetwork>(all.map((intake) => [intake.rules.type, networkOf(intake, all)]))
         return Intakes.of({ of: (networkType) => byType.get(networkType) })
       })
     ).pipe(Layer.provide(SecureRandom.layerWebCrypto))

@@ -56,8 +56,8 @@ describe("documents", () => {
       "notifications: expected an object",
       "networks.sepolia: expected the type and the name of a network, such as evm:sepolia"
     ])
-    assert.include(texts, "signers.hot.config.key: Expected 32 bytes as 64 hex digits")
-    assert.include(texts, "signers.hot.extra: is not a known field")
+    assert.include(texts.join("\n"), "signers.hot.config.key: Expected 32 bytes as 64 hex digits")
+    assert.include(texts, "signers.hot.extra: is not a known field (known: type, config)")
     assert.include(texts.join("\n"), "relayers.treasury.id: is determined by the key of the object: remove it")
     assert.notInclude(texts.join("\n"), secretKey)
     assert.notInclude(texts.join("\n"), "0x1234")

@@ -49,7 +49,9 @@ describe("a patch of a network", () => {
           stellar: ["symbol", "required_confirmations", "features"]
         }
         const { error } = yield* Effect.flip(applyNetworkPatch(network, all))
-        const expected = foreign[network.network_type].map((field) => `${field}: is not a known field`)
+        const expected = foreign[network.network_type].map(
+          (field) => `${field}: is not a known field: only ${field === "horizon_url" ? "stellar" : "evm"} has it`
+        )
         assert.sameMembers(error?.split("; ") ?? [], expected)
       })
   )

@@ -30,7 +30,7 @@ describe("the names of fields", () => {
     ["that are cut inside of a character", `${"x".repeat(127)}😀`, `${"x".repeat(127)}?`]
   ] as const
   it.each(names)("%s", (_, field, shown) => {
-    assert.strictEqual(errorOf(field), `${shown}: is not a known field`)
+    assert.strictEqual(errorOf(field), `${shown}: is not a known field (known: id)`)
   })
 
   it("make up no more than the error holds, which says how many more there are", () => {
@@ -132,6 +132,70 @@ describe("what is expected of a field", () => {
   })
 })
 
+describe("an error of a body", () => {
+  const of = (schema: Schema.Codec<unknown, unknown>, body: unknown) =>
+    errorIn(Schema.decodeUnknownResult(schema, strict)(body))
+
+  const relayer = { name: "a", network: "sepolia", network_type: "evm", paused: false, signer_id: "k" }
+
+  it("lists the fields of an object once if one is unknown and resembles none", () => {
+    assert.strictEqual(
+      of(CreateNotification, { type: "webhook", url: "https://a.example", first: 1, other: 1, urll: 1 }),
+      "first: is not a known field (known: id, type, url, signing_key); other: is not a known field; urll: is not a known field; did you mean url?"
+    )
+  })
+
+  it("does not list fields that cannot be given", () => {
+    assert.strictEqual(
+      of(UpdateNotification, { colour: 1 }),
+      "colour: is not a known field (known: type, url, signing_key, paused)"
+    )
+  })
+
+  it("leaves the lists out before it leaves out what is wrong", () => {
+    const names = Array.from({ length: 14 }, (_, n) => `${n}${"x".repeat(40)}`)
+    const error = of(SendEvmTransaction, Object.fromEntries(names.map((name) => [name, 1])))
+    assert.strictEqual(error, names.map((name) => `${name}: is not a known field`).join("; "))
+  })
+
+  it("says which member of a union has a field that this one lacks", () => {
+    assert.strictEqual(
+      of(CreateRelayer, { ...relayer, policies: { max_fee: 1, allowed_tokens: [] } }),
+      "policies.max_fee: is not a known field: only stellar has it; policies.allowed_tokens: is not a known field: only solana, stellar have it"
+    )
+    assert.strictEqual(
+      of(CreateSigner, { type: "plain", config: { region: "eu-west-1" } }),
+      "config.region: is not a known field: only aws_kms has it"
+    )
+  })
+
+  it("says what an absent object has to have, and which values an absent enumeration has", () => {
+    assert.strictEqual(of(CreateSigner, { type: "aws_kms" }), "config: is required (an object with region, key_id)")
+    assert.strictEqual(
+      of(Schema.Struct({ speed: Schema.Literals(["slow", "fast"]) }), {}),
+      "speed: is required (slow or fast)"
+    )
+  })
+
+  it("lists what tells the members of a union apart if the value names none of them", () => {
+    const send = (operation: object) => of(SendStellarTransaction, { network: "testnet", operations: [operation] })
+    const kinds =
+      "operations.0: Expected an object whose type is payment, invoke_contract, create_contract or upload_wasm"
+    assert.strictEqual(send({ type: "pay" }), kinds)
+    assert.strictEqual(send({}), kinds)
+    const destination = "GADQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOZPI"
+    assert.strictEqual(
+      send({ type: "payment", destination, amount: "1", asset: { type: "credit" } }),
+      "operations.0.asset.type: Expected native, credit4, credit_alphanum4, credit12 or credit_alphanum12"
+    )
+    const contract_address = "CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAD2KM"
+    assert.match(
+      send({ type: "invoke_contract", contract_address, function_name: "f", args: [{ nope: 1 }] }),
+      /^operations\.0\.args\.0: Expected an object with one of bool, void, u32, /
+    )
+  })
+})
+
 describe("a range", () => {
   const errorFor = (schema: Schema.Codec<unknown, unknown>, value: unknown) =>
     errorIn(Schema.decodeUnknownResult(Schema.Struct({ field: schema }), strict)({ field: value }))
@@ -170,7 +234,8 @@ describe("docs/moving.md", () => {
 
   it.each(cases)("says what the service answers to %s", (body, error) => {
     const result = Schema.decodeUnknownResult(SendEvmTransaction, strict)(JSON.parse(body))
-    assert.strictEqual(errorIn(result), error)
+    const [start = "", end = ""] = error.split("…")
+    assert.isTrue(errorIn(result).startsWith(start) && errorIn(result).endsWith(end), errorIn(result))
   })
 
   it("has bodies of clients", () => assert.isAtLeast(cases.length, 4))

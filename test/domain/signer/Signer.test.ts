@@ -25,14 +25,17 @@ const local = (config: object) => ({ type: "local", config: { keystore: {}, pass
 const refused: Record<string, readonly [request: unknown, error: string]> = {
   "no type": [
     {},
-    "body: type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms, azure_key_vault or turnkey"
+    "body: Expected an object whose type is plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms, azure_key_vault or turnkey"
   ],
   "an unknown type": [
     { type: "kms", config: {} },
-    "body: type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms, azure_key_vault or turnkey"
+    "body: Expected an object whose type is plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms, azure_key_vault or turnkey"
   ],
-  "a config of another type": [{ type: "plain", config: { key_name: "a" } }, "config.key_name: is not a known field"],
-  "a local signer without its config": [{ type: "local" }, "config: is required"],
+  "a config of another type": [
+    { type: "plain", config: { key_name: "a" } },
+    "config.key_name: is not a known field: only vault, vault_transit, azure_key_vault have it"
+  ],
+  "a local signer without its config": [{ type: "local" }, "config: is required (an object with keystore, passphrase)"],
   "a keystore that is a number": [local({ keystore: 3 }), "config.keystore: Expected a keystore"],
   "a keystore that is a list": [local({ keystore: [] }), "config.keystore: Expected a keystore"],
   "a keystore of 17 kB": [

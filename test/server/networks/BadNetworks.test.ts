@@ -18,7 +18,7 @@ const urls = (...rpc_urls: ReadonlyArray<unknown>) => ({ ...evmNetwork, rpc_urls
 // oxfmt-ignore
 const creates: Record<string, readonly [body: unknown, error: string]> = {
   "an empty body": ["", "body: "],
-  "a body that is not an object": [5, "body: network_type must be evm, solana or stellar"],
+  "a body that is not an object": [5, "body: Expected an object whose network_type is evm, solana or stellar"],
   "an unknown network type": [{ ...evmNetwork, network_type: "bitcoin" }, "network_type: Expected evm, solana or stellar"],
   "no name": [{ ...evmNetwork, name: undefined }, "name: is required"],
   "an empty name": [{ ...evmNetwork, name: "" }, "name: "],

@@ -108,7 +108,10 @@ layerEach(Prepared.layer(Prepared.references))("notifications", (it) => {
         }
       }
       assert.strictEqual((yield* patch({ signing_key: "short" })).status, 400)
-      assert.strictEqual((yield* patch({ id: "other" })).json.error, "id: is not a known field")
+      assert.strictEqual(
+        (yield* patch({ id: "other" })).json.error,
+        "id: is not a known field (known: type, url, signing_key, paused)"
+      )
       assert.strictEqual((yield* TestApi.call(path)).text, before.text)
       // The allow list of this test contains loopback.
       assert.strictEqual((yield* patch({ url: "http://127.0.0.1:9/x" })).status, 200)

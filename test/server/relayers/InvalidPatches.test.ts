@@ -21,11 +21,17 @@ layerEach(Prepared.layer(setUp))("a relayer", (it) => {
           { system_disabled: false, disabled_reason: null },
           "system_disabled: cannot be changed; disabled_reason: cannot be changed"
         ],
-        [{ colour: "red" }, "colour: is not a known field"],
+        [
+          { colour: "red" },
+          "colour: is not a known field (known: name, paused, notification_id, custom_rpc_urls, policies)"
+        ],
         [{ name: null }, "name: Expected a text: 1 to 256 characters"],
         [{ paused: null }, "paused: Expected true or false"],
         [{ name: "" }, "name: Expected 1 to 256 characters"],
-        [{ policies: { fee_payment_strategy: "user" } }, "policies.fee_payment_strategy: is not a known field"],
+        [
+          { policies: { fee_payment_strategy: "user" } },
+          "policies.fee_payment_strategy: is not a known field: only solana, stellar have it"
+        ],
         [
           { policies: { min_balance: -1 } },
           "policies.min_balance: Expected an integer from 0 to 340282366920938463463374607431768211455, as a number or a decimal string"
@@ -43,7 +49,7 @@ layerEach(Prepared.layer(setUp))("a relayer", (it) => {
         ],
         [[], "body: Expected an object"],
         ["null", "body: Expected an object"],
-        ['{"name":', "body: Expected valid JSON"]
+        ['{"name":', "body: Expected valid JSON (it breaks at line 1, column 9)"]
       ]
       for (const [body, error] of cases) {
         const answer = yield* patch(body)

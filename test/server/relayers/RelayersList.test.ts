@@ -157,7 +157,10 @@ layer(filled)("the list of relayers", (it) => {
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const cases: ReadonlyArray<readonly [string, string]> = [
-        ["colour=red&paused=true", "colour: is not a known field"],
+        [
+          "colour=red&paused=true",
+          "colour: is not a known field (known: page, per_page, cursor, network_type, network, signer_id, notification_id, paused, system_disabled, state, q, sort, include)"
+        ],
         ["paused=yes", "paused: Expected true or false"],
         ["sort=age", "sort: Expected created_at, -created_at, name, -name or attention"],
         ["network_type=bitcoin", "network_type: Expected evm, solana or stellar"],

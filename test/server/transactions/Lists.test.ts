@@ -188,7 +188,8 @@ layerEach(TestApi.layer())("a list of transactions", (it) => {
       assert.deepStrictEqual((yield* get(`${all}?relayer_id=other&relayer_id=sender`)).ids, [third, other, one])
       assert.deepStrictEqual((yield* get(`${all}?relayer_id=unknown`)).ids, [])
       const numbered = yield* call(`${all}?page=1`)
-      assert.deepStrictEqual([numbered.status, numbered.json.error], [400, "page: is not a known field"])
+      assert.strictEqual(numbered.status, 400)
+      assert.match(numbered.json.error ?? "", /^page: is not a known field \(known: per_page, cursor, /)
     })
   )
 

@@ -2,10 +2,11 @@
 import { Effect, Predicate, Schema, Struct } from "effect"
 import { CheckedEvmAddress, EvmAddress, GasLimit, HexWei, Wei, WeiPerGas } from "../../../domain/chain/Amount.ts"
 import { Value } from "../../../domain/request/ExactJson.ts"
-import { added, field, shown, measured } from "../../../domain/request/Field.ts"
+import { added, field, measured, shown } from "../../../domain/request/Field.ts"
 import type { Unit } from "../../../domain/request/Field.ts"
 import * as Shown from "../../../domain/request/Shown.ts"
 import { Instant, maybe } from "../../../domain/request/Shown.ts"
+import { lacking, requiredUnless } from "../../../domain/request/Violations.ts"
 import { Code } from "../../core/Cause.ts"
 import { neutralAttemptFields, neutralFields, versionField, versionsText } from "../../core/Presentation.ts"
 import { batchOf } from "../../core/TransactionRequests.ts"
@@ -264,7 +265,7 @@ const sendFields = {
   )
 }
 
-export const SendEvmTransaction = Schema.Struct(sendFields).annotate({
+export const SendEvmTransaction = lacking(Schema.Struct(sendFields), requiredUnless("to", "data")).annotate({
   identifier: "SendEvmTransactionRequest",
   description: "A transaction to send."
 })

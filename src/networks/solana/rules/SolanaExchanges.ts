@@ -3,6 +3,7 @@ import { Schema, Struct } from "effect"
 import { CheckedSolanaAddress, PositiveUint64, Uint64 } from "../../../domain/chain/Amount.ts"
 import * as ExactJson from "../../../domain/request/ExactJson.ts"
 import { added, field, shown } from "../../../domain/request/Field.ts"
+import { lacking, requiredUnless } from "../../../domain/request/Violations.ts"
 import * as Shown from "../../../domain/request/Shown.ts"
 import { Instant, maybe, text } from "../../../domain/request/Shown.ts"
 import { Code } from "../../core/Cause.ts"
@@ -147,7 +148,10 @@ const sendFields = {
   )
 }
 
-export const SendSolanaTransaction = Schema.Struct(sendFields).annotate({
+export const SendSolanaTransaction = lacking(
+  Schema.Struct(sendFields),
+  requiredUnless("transaction", "instructions")
+).annotate({
   identifier: "SendSolanaTransactionRequest",
   description: "A transaction to send."
 })
