@@ -143,7 +143,12 @@ describe("examples/own-keys.ts", () => {
         ])
         assert.deepStrictEqual(yield* post("somebody-0123456789"), [
           401,
-          { data: null, message: "Unauthorized", success: false }
+          {
+            data: null,
+            error: "the API key is unknown, expired or revoked",
+            message: "Unauthorized",
+            success: false
+          }
         ])
       })
     )

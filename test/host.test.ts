@@ -7,6 +7,8 @@ import type { HttpMethod } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { createServer } from "node:http"
 import * as Mount from "../examples/mount.ts"
+import { Unauthorized } from "../src/domain/access/Caller.ts"
+import { NotFound } from "../src/domain/request/Request.ts"
 import { ApiClient, RateLimits, Server, Services } from "../src/index.ts"
 import { networks } from "../src/process/Networks.ts"
 import { apiKey, masterKey } from "../testkit/TestApi.ts"
@@ -80,7 +82,8 @@ layer(Layer.provideMerge(Mount.layer(keys, 0), support))(
           assert.strictEqual(response.status, 401, path)
           assert.strictEqual(response.headers["www-authenticate"], "Bearer", path)
           assert.isDefined(response.headers["x-request-id"], path)
-          assert.deepStrictEqual(yield* response.json, failure("Unauthorized"), path)
+          const error = new Unauthorized({}).message
+          assert.deepStrictEqual(yield* response.json, { ...failure("Unauthorized"), error }, path)
         }
       })
     )
@@ -92,7 +95,7 @@ layer(Layer.provideMerge(Mount.layer(keys, 0), support))(
         assert.deepStrictEqual(yield* relayer.json, failure("Relayer not found"))
         const route = yield* call("GET", "/relay/api/v1/nowhere")
         assert.strictEqual(route.status, 404)
-        assert.deepStrictEqual(yield* route.json, failure("Not Found"))
+        assert.deepStrictEqual(yield* route.json, { ...failure("Not Found"), error: new NotFound({}).message })
         const method = yield* call("DELETE", "/relay/api/v1/relayers")
         assert.strictEqual(method.status, 405)
         assert.strictEqual(method.headers.allow, "GET, HEAD, OPTIONS, POST")
@@ -164,7 +167,7 @@ layer(Layer.provideMerge(bare, support))("a host program that adds only the rout
       assert.strictEqual((yield* createRelayer("payouts")).id, "payouts")
       const stranger = yield* anonymous("GET", "/relay/api/v1/relayers")
       assert.strictEqual(stranger.status, 401)
-      assert.deepStrictEqual(yield* stranger.json, failure("Unauthorized"))
+      assert.deepStrictEqual(yield* stranger.json, { ...failure("Unauthorized"), error: new Unauthorized({}).message })
       const missing = yield* call("GET", "/relay/api/v1/relayers/none")
       assert.strictEqual(missing.status, 404)
       assert.deepStrictEqual(yield* missing.json, failure("Relayer not found"))

@@ -32,24 +32,32 @@ export const BadRequestError = explainedAtTimes(400)(
 /** The attributes of RFC 6750, section 3.1. They are absent if the request has no API key. */
 const invalidToken = 'Bearer error="invalid_token"' as const
 
-export const UnauthorizedError = headed(
-  Caller.Unauthorized,
-  401,
-  "Unauthorized",
-  "The API key is missing, malformed, unknown, expired or revoked.",
-  {
-    "www-authenticate": field(
-      Schema.Literals(["Bearer", invalidToken]),
-      "The authentication scheme (RFC 6750), with an error if the request has an API key.",
-      "Bearer"
-    )
-  },
-  {
-    decode: (headers) =>
-      new Caller.Unauthorized(headers["www-authenticate"] === invalidToken ? { reason: "invalid_token" } : {}),
-    encode: ({ reason }) => ({ "www-authenticate": reason === undefined ? ("Bearer" as const) : invalidToken })
-  }
-)
+export const UnauthorizedError = Caller.Unauthorized.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct({ ...Failure.fields("Unauthorized"), error: Failure.explanation })
+        .annotate({ identifier: "UnauthorizedError" })
+        .pipe(HttpApiSchema.status(401)),
+      headers: {
+        "www-authenticate": field(
+          Schema.Literals(["Bearer", invalidToken]),
+          "The authentication scheme (RFC 6750), with an error if the request has an API key.",
+          "Bearer"
+        )
+      }
+    },
+    {
+      decode: ({ headers }) =>
+        new Caller.Unauthorized(headers["www-authenticate"] === invalidToken ? { reason: "invalid_token" } : {}),
+      encode: (error) => ({
+        body: { ...values("Unauthorized"), error: error.message },
+        headers: { "www-authenticate": error.reason === undefined ? ("Bearer" as const) : invalidToken }
+      })
+    }
+  )
+).annotate({
+  description: "The API key is missing, malformed, unknown, expired or revoked; `error` says whether there was one."
+})
 
 const retryAfter = { "retry-after": count("Seconds after which the caller may try again.", 1) }
 
@@ -110,7 +118,11 @@ export const TooManyApiKeysError = explained(409)(
   "The caller has created as many API keys as it may have at the same time."
 )
 
-export const NotFoundError = failure(404)(Request.NotFound, "Not Found", "The path does not exist.")
+export const NotFoundError = sentence(404)(
+  Request.NotFound,
+  "Not Found",
+  "The path does not exist; `error` says where those of the API are."
+)
 
 export const AuditCheckpointNotFoundError = failure(404)(
   AuditCheckpointNotFound,

@@ -134,7 +134,12 @@ describe("the command line", () => {
 
       const ends: ReadonlyArray<readonly [number, string, ReadonlyArray<string>, Record<string, string>?]> = [
         [4, "Forbidden", ["relayers", "list"], { API_KEY: key }],
-        [4, "Unauthorized; the API key is from API_KEY (", ["relayers", "list"], { API_KEY: "x".repeat(40) }],
+        [
+          4,
+          "Unauthorized: the API key is unknown, expired or revoked; the API key is from API_KEY (",
+          ["relayers", "list"],
+          { API_KEY: "x".repeat(40) }
+        ],
         [1, "Relayer not found; the request was for /api/v1/relayers/nobody (", ["relayers", "get", "nobody"]],
         [
           1,

@@ -40,8 +40,23 @@ const stored = Effect.gen(function* () {
       (SELECT count(*) FROM api_keys) AS keys, (SELECT count(*) FROM audit WHERE action <> 'key.refused') AS changes`
 })
 
-const unauthorized = { status: 401, message: "Unauthorized", header: ["www-authenticate", "Bearer"] } as const
-const invalidToken = { ...unauthorized, header: ["www-authenticate", 'Bearer error="invalid_token"'] } as const
+const unauthorized = {
+  status: 401,
+  message: "Unauthorized",
+  header: ["www-authenticate", "Bearer"],
+  error: "the request has no API key; send it as Authorization: Bearer KEY"
+} as const
+
+const noPath = {
+  status: 404,
+  message: "Not Found",
+  error: "the path does not exist; those of the API begin with /api/v1"
+} as const
+const invalidToken = {
+  ...unauthorized,
+  header: ["www-authenticate", 'Bearer error="invalid_token"'],
+  error: "the API key is unknown, expired or revoked"
+} as const
 const badRequest = { status: 400, message: "Bad Request" }
 
 const rows: Record<string, Row> = {
@@ -70,9 +85,9 @@ const rows: Record<string, Row> = {
   "an unknown notification": { path: "/api/v1/notifications/none", status: 404, message: "Notification not found" },
   "an unknown signer": { path: "/api/v1/signers/none", status: 404, message: "Signer not found" },
   "an unknown network": { path: "/api/v1/networks/evm:none", status: 404, message: "Network not found" },
-  "an unknown route": { path: "/api/v1/nothing", status: 404, message: "Not Found" },
-  "an unknown route outside the API": { path: "/nothing", key: null, status: 404, message: "Not Found" },
-  "an unknown metric": { path: "/metrics/none", key: null, status: 404, message: "Not Found" },
+  "an unknown route": { path: "/api/v1/nothing", ...noPath },
+  "an unknown route outside the API": { path: "/nothing", key: null, ...noPath },
+  "an unknown metric": { path: "/metrics/none", key: null, ...noPath },
   "a method that the route does not have": {
     path: post,
     method: "PUT",

@@ -54,7 +54,10 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthoriz
   /** Absent if the request has no API key. */
   reason: Schema.optionalKey(Schema.Literal("invalid_token"))
 }) {
-  override readonly message = "the API key is missing, unknown, expired or revoked"
+  override readonly message =
+    this.reason === undefined
+      ? "the request has no API key; send it as Authorization: Bearer KEY"
+      : "the API key is unknown, expired or revoked"
 }
 
 /** The key's scopes do not allow the call. */

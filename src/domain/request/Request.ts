@@ -88,7 +88,7 @@ export class RequestHeaderFieldsTooLarge extends Schema.TaggedError<RequestHeade
 
 /** The path does not exist. */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", {}) {
-  override readonly message = "the path does not exist"
+  override readonly message = "the path does not exist; those of the API begin with /api/v1"
 }
 
 /** The path exists for other methods. */

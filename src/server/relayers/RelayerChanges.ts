@@ -54,6 +54,19 @@ export const cannotServe = (signer: Serving | undefined, networkType: NetworkTyp
   return `${which} cannot serve ${networkType}${on}: these can: ${signerTypesFor(networkType).join(", ")}`
 }
 
+/** Names of networks that a message lists. A service has 30 built-in ones of evm. */
+const maxListed = 40
+
+/** What a relayer may name in the place of a network that does not exist. Plans and `explain` write `evm:sepolia` for `sepolia`. */
+const noNetwork = (type: NetworkType, given: string, names: ReadonlyArray<string>, mayList: boolean): string => {
+  const own = given.startsWith(`${type}:`) ? given.slice(type.length + 1) : given
+  const meant = names.includes(own) ? own : suggestionFor(own, names)
+  const more = names.length > maxListed ? ` and ${names.length - maxListed} more` : ""
+  const listed =
+    names.length === 0 || !mayList ? "" : ` (known: ${names.toSorted().slice(0, maxListed).join(", ")}${more})`
+  return `no ${type} network of this name${meant === undefined ? listed : `; did you mean ${meant}?`}`
+}
+
 /** Fails with every reference of a request that does not exist or does not fit. Called if one of them is wrong. */
 const makeRelayerReferences = Effect.gen(function* () {
   const networks = yield* Networks
@@ -63,8 +76,8 @@ const makeRelayerReferences = Effect.gen(function* () {
   const networkProblem = Effect.fnUntraced(function* ({ network_type, network }: CreateRelayer) {
     const located = yield* networks.locate(network_type, network)
     if (located !== undefined) return undefined
-    const meant = suggestionFor(network, yield* networks.names(network_type))
-    return `no ${network_type} network of this name${meant === undefined ? "" : `; did you mean ${meant}?`}`
+    const mayList = Caller.hasScope(yield* Caller.current, "networks:read")
+    return noNetwork(network_type, network, yield* networks.names(network_type), mayList)
   })
 
   const signerProblem = Effect.fnUntraced(function* ({ signer_id, network_type }: CreateRelayer) {

@@ -8,10 +8,11 @@ import { SendEvmTransaction } from "../../../src/networks/evm/rules/EvmSchemas.t
 import { SendSolanaTransaction } from "../../../src/networks/solana/rules/SolanaExchanges.ts"
 import { SendStellarTransaction } from "../../../src/networks/stellar/rules/StellarRequests.ts"
 import { errorIn, strict } from "../../../testkit/DecodedBody.ts"
+import { Unauthorized } from "../../../src/domain/access/Caller.ts"
 import { CreateApiKey } from "../../../src/domain/access/ApiKey.ts"
 import { CreateNetwork } from "../../../src/domain/network/Network.ts"
 import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"
-import { maxErrorLength } from "../../../src/domain/request/Request.ts"
+import { maxErrorLength, NotFound } from "../../../src/domain/request/Request.ts"
 import { maxViolations } from "../../../src/domain/request/Violations.ts"
 
 const decode = Schema.decodeUnknownResult(Schema.Struct({ id: Schema.optionalKey(Schema.String) }), strict)
@@ -236,6 +237,11 @@ describe("docs/moving.md", () => {
     const result = Schema.decodeUnknownResult(SendEvmTransaction, strict)(JSON.parse(body))
     const [start = "", end = ""] = error.split("…")
     assert.isTrue(errorIn(result).startsWith(start) && errorIn(result).endsWith(end), errorIn(result))
+  })
+
+  it("has the sentences about keys and paths", () => {
+    const text = readFileSync("docs/moving.md", "utf8")
+    for (const { message } of [new Unauthorized({}), new NotFound({})]) assert.include(text, `\`${message}\``)
   })
 
   it("has bodies of clients", () => assert.isAtLeast(cases.length, 4))

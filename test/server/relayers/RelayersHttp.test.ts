@@ -154,9 +154,14 @@ layerEach(Prepared.layer(references))("relayers over HTTP", (it) => {
       const body = { ...evmRelayer, id: "lost", network: "nowhere", signer_id: "nobody", notification_id: "nothing" }
       const answer = yield* api.call("/api/v1/relayers", { body })
       assert.strictEqual(answer.status, 400)
-      assert.strictEqual(
-        answer.json.error,
-        "network: no evm network of this name; signer_id: no signer with this id; notification_id: no notification with this id"
+      assert.match(
+        answer.json.error ?? "",
+        /^network: no evm network of this name \(known: .*, mainnet, .*, sepolia.*\); signer_id: no signer with this id; notification_id: no notification with this id$/
+      )
+      const asPlan = yield* api.call("/api/v1/relayers", { body: { ...body, network: "evm:sepolia" } })
+      assert.match(
+        asPlan.json.error ?? "",
+        /^network: no evm network of this name; did you mean sepolia\?; signer_id: /
       )
       const known = yield* api.call("/api/v1/relayers", { body: { ...body, network: "sepolia" } })
       assert.strictEqual(
