@@ -24,13 +24,14 @@ import { RelayersCommand } from "./commands/RelayersCommand.ts"
 import { TransactionsCommand } from "./commands/TransactionsCommand.ts"
 import { serveFlags } from "./kit/Environment.ts"
 import type { ServeFlagValues } from "./kit/Environment.ts"
-import { explainUsage, layerUsage } from "./kit/Field.ts"
+import { explainUsage, layerUsage, Notes } from "./kit/Field.ts"
 import { exitCodes } from "./kit/Terminal.ts"
 import * as Verb from "./kit/Verb.ts"
 
-const description = `Manages blockchain relayers. Without a command it serves the API; each flag of serve can also be set as an environment
-  variable or in .env. dev, migrate, backup, restore, repair, data, config, import and openapi need no running service; all other commands call a
-  running service.
+const notes = `NOTES
+  Without a command, serve runs: effect-relayer --port 9090. Each of its flags can also be set as an environment variable or in .env;
+  effect-relayer serve --help lists them. dev, migrate, backup, restore, repair, data, config, import and openapi need no running service; all
+  other commands call a running service.
 
   The address of the service is --server or RELAYER_URL. The API key is the content of --key-file, API_KEY, the content of
   API_KEY_FILE, or the content of DATA_DIR/api-key. RELAYER_URL in .env is only used for an API_KEY in .env. The key is sent to
@@ -49,8 +50,10 @@ const rotateKey = Verb.call("rotate-key", "masterKey.rotate", ["rotate-key"], {
 })
 
 const root = (start: Start) =>
-  Command.make("effect-relayer", serveFlags, start).pipe(
-    Command.withDescription(description),
+  // Its help begins with the commands: the flags of serve are in the help of serve.
+  Command.make("effect-relayer", {}, () => start({})).pipe(
+    Command.withDescription("Manages blockchain relayers."),
+    Command.annotate(Notes, notes),
     Command.withExamples([
       {
         command: "effect-relayer",

@@ -133,6 +133,7 @@ type Flags = Record<string, Flag.Flag<Option.Option<unknown>>>
 const bodyFlags = (body: Schema.Top, { flags = {}, hidden = [], like = body, nested = [] }: Shape) => {
   const fields: Flags = {}
   const secrets: Record<string, Flag.Flag<Option.Option<string>>> = {}
+  const names: Record<string, string> = {}
   const sources = ["", ...nested].flatMap((from) => {
     const own = pathsIn(body, from)
     return own.length === 0
@@ -144,15 +145,16 @@ const bodyFlags = (body: Schema.Top, { flags = {}, hidden = [], like = body, nes
     if (hidden.includes(path)) continue
     if (isSecretAt(schema, path)) {
       secrets[path] = Field.describe(schema, path, Field.secret(path), true)
+      names[path] = Field.fileFlag(path)
       continue
     }
-    const flag =
-      given === undefined || typeof given === "string"
-        ? fieldFlag(given ?? usualName(path, schema), schema, path)
-        : given
-    if (flag !== undefined) fields[path] = typeof given === "object" ? flag : Field.describe(schema, path, flag)
+    const name = typeof given === "string" ? given : usualName(path, schema)
+    const flag = typeof given === "object" ? given : fieldFlag(name, schema, path)
+    if (flag === undefined) continue
+    fields[path] = typeof given === "object" ? flag : Field.describe(schema, path, flag)
+    names[path] = name
   }
-  return { fields, secrets }
+  return { fields, secrets, names }
 }
 
 const queryFlags = (query: Schema.Top | undefined, { fixed = {}, flags = {}, hidden = [] }: Shape): Flags => {
@@ -205,7 +207,7 @@ const parameter = (value: unknown): unknown => (Array.isArray(value) ? value.map
 
 export type Request = Readonly<Record<"params" | "query" | "headers" | "payload", Readonly<Record<string, unknown>>>>
 
-type CommandInput = Command.Command.Config.Infer<ReturnType<typeof configOf>>
+type CommandInput = Command.Command.Config.Infer<ReturnType<typeof configOf>["config"]>
 
 const configOf = (endpoint: HttpApiEndpoint.Top, shape: Shape) => {
   const body = shape.payload === undefined ? (shape.body ?? bodyOf(endpoint)) : undefined
@@ -214,14 +216,17 @@ const configOf = (endpoint: HttpApiEndpoint.Top, shape: Shape) => {
   pathsIn(endpoint.headers, "").includes("if-match")
     ? { "if-match": ifMatch }
     : {}
-  const none: ReturnType<typeof bodyFlags> = { fields: {}, secrets: {} }
-  return {
+  const { fields, secrets, names } =
+    body === undefined ? { fields: {}, secrets: {}, names: {} } : bodyFlags(body, shape)
+  const config = {
     params: pathArguments(endpoint, shape),
     headers,
     query: queryFlags(endpoint.query, shape),
     data,
-    ...(body === undefined ? none : bodyFlags(body, shape))
+    fields,
+    secrets
   }
+  return { config, names }
 }
 
 const endpointOf = (operation: Operation): HttpApiEndpoint.Top => {
@@ -235,6 +240,7 @@ export const call = <A>(operation: Operation, shape: Shape = {}) => {
   const endpoint = endpointOf(operation)
   const isPatch = endpoint.method === "PATCH"
   const usual = shape.body ?? bodyOf(endpoint)
+  const { config, names } = configOf(endpoint, shape)
 
   /** The parameters of the query as the client takes them. */
   const query = (values: Readonly<Record<string, unknown>>) => {
@@ -245,13 +251,13 @@ export const call = <A>(operation: Operation, shape: Shape = {}) => {
 
   const payload = (body: Body, { data, fields, secrets }: CommandInput) => {
     const flags = { data: data["data"] ?? Option.none(), fields, secrets }
-    return isPatch ? Field.readPatch(body, flags) : Field.readBody(body, flags, shape.defaults)
+    return isPatch ? Field.readPatch(body, flags) : Field.readBody(body, flags, shape.defaults, names)
   }
 
   return {
     isRead: endpoint.method === "GET",
     /** The arguments and flags, for `Command.make`. */
-    config: configOf(endpoint, shape),
+    config,
     /** What the contract says that the endpoint does. `more`: follows its summary. */
     about: (more = "") => {
       const summary = Context.getOrUndefined(endpoint.annotations, OpenApi.Summary) ?? operation

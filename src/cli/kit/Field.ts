@@ -1,10 +1,23 @@
 // Flags for the fields of a request, with the names of the fields: their help, the body that they make, and errors of usage.
-import { Effect, Option, Predicate, Schema, SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
+import {
+  Console,
+  Context,
+  Effect,
+  Option,
+  Predicate,
+  Result,
+  Schema,
+  SchemaAST,
+  SchemaIssue,
+  SchemaTransformation
+} from "effect"
+import * as Json from "../../api/Json.ts"
 import { CliOutput, Flag } from "effect/cli"
 import type { CliError } from "effect/cli"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
 import { documentationOf, fieldsAt, tagOf, unionMembers } from "../../domain/request/Field.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
+import * as Violations from "../../domain/request/Violations.ts"
 import { jsonProblem, placeText } from "../configuration/Tree.ts"
 import { CommandFailed, pathFlag, readText, standardInput } from "./Terminal.ts"
 
@@ -31,7 +44,7 @@ const secretFlags: ReadonlySet<string> = new Set([
 ])
 
 /** They are named after the fields: `config.pin` is `--pin-file`. */
-const fileFlag = (path: string) =>
+export const fileFlag = (path: string) =>
   path === "config.key" ? "private-key-file" : `${flagName(path.replace(/^config\./, ""))}-file`
 
 /** The content of a file. A secret without an entry in `secretFlags` would not be explained to a user who gives it as a value. */
@@ -218,16 +231,40 @@ const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: BodyFlags,
   return body
 })
 
-/** Reports problems like the service, field by field. */
+/** The flags of a body: names of flags by the paths of the fields that they set. */
+export type FlagNames = Readonly<Record<string, string>>
+
+const strict = { errors: "all", onExcessProperty: "error" } as const
+
+/** A field that has no flag keeps its path, and so does one of `--data`. */
+const nameOf = (field: string, { data }: BodyFlags, names: FlagNames): string => {
+  const name = names[field]
+  return name === undefined || Option.isSome(data) ? field : `--${name}`
+}
+
+/** Reports problems like the service, field by field. A field is named by its flag, and a part that is absent by the flags of its fields. */
 export const readBody = Effect.fnUntraced(function* <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   given: BodyFlags,
-  defaults: Members = {}
+  defaults: Members = {},
+  names: FlagNames = {}
 ) {
+  const decode = (body: Members) => Effect.result(Json.decodeValue(schema)(body, strict))
   const body = yield* whole(given, defaults)
-  return yield* Schema.decodeEffect(schema, { errors: "all", onExcessProperty: "error" })(body).pipe(
-    Effect.mapError(({ issue }) => CommandFailed.usage(BadRequest.fromIssue(issue, "the request").error ?? ""))
+  const decoded = yield* decode(body)
+  if (Result.isSuccess(decoded)) return decoded.success
+  const absent = Violations.ofIssue(decoded.failure.issue, "").first.filter(
+    ({ field, message }) =>
+      message.startsWith("is required") && Object.keys(names).some((path) => path.startsWith(`${field}.`))
   )
+  const filled = absent.reduce((body, { field }) => set(body, field.split("."), {}), body)
+  const again = absent.length === 0 ? decoded : yield* decode(filled)
+  const { issue } = Result.isFailure(again) ? again.failure : decoded.failure
+  const found = Violations.ofIssue(issue, "the request").first.map(({ field, message }) => ({
+    field: nameOf(field, given, names),
+    message
+  }))
+  return yield* CommandFailed.usage(BadRequest.of(found).error ?? "")
 })
 
 /** For a change, which must have at least one field. */
@@ -243,9 +280,17 @@ export const readPatch = Effect.fnUntraced(function* <S extends Schema.Constrain
 
 // Words an invalid command line: one line with the problems, and the command that prints the help.
 
+/** What the help of a command ends with, as an annotation of the command. */
+export const Notes = Context.Reference("effect-relayer/cli/kit/Field/Notes", { defaultValue: () => "" })
+
 /** Prints help only: `explain` reports the problems. */
 export const layerUsage = CliOutput.layerPresenter({
-  present: (event) => (event._tag === "InvalidInvocation" ? Effect.void : CliOutput.defaultPresenter.present(event))
+  present: (event) => {
+    if (event._tag === "InvalidInvocation") return Effect.void
+    const notes = event._tag === "Help" ? Context.get(event.helpDoc.annotations, Notes) : ""
+    const printed = CliOutput.defaultPresenter.present(event)
+    return notes === "" ? printed : Effect.andThen(printed, Console.log(`\n${notes}`))
+  }
 })
 
 /** The suggestions of the library are on separate lines. */

@@ -1,5 +1,5 @@
 // The verbs of all resources: commands that call one endpoint and print its response, after a question if it cannot be undone.
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import type { Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { createInterface } from "node:readline/promises"
@@ -75,14 +75,20 @@ interface Details<A> extends Contract.Shape, Print.How<A> {
   readonly failure?: (value: A, id: string) => string | undefined
 }
 
-const networkTypeFlags = (types: ReadonlyArray<string>): Record<string, Flag.Flag<string>> => {
+const networkTypeFlags = (types: ReadonlyArray<string>): Record<string, Flag.Flag<Option.Option<string>>> => {
   const [usual = "", ...others] = types
   if (others.length === 0) return {}
   const description = `Network type of the relayer (default ${usual}). The fields of ${others.join(" and ")} are given by \`--data\``
   return {
-    networkType: Flag.Literals("network-type", types).pipe(Flag.withDescription(description), Flag.withDefault(usual))
+    networkType: Flag.Literals("network-type", types).pipe(Flag.withDescription(description), Flag.optional)
   }
 }
+
+/** A request without its network type was read as one of the usual type, and may be one of another. */
+const readAs = (failed: CommandFailed, usual: string): CommandFailed =>
+  failed.exitCode === exitCodes.usage
+    ? CommandFailed.usage(`${failed.message} (read as a request of ${usual}: --network-type names another type)`)
+    : failed
 
 /** A command that calls an endpoint and prints the response. */
 export const call = <const Name extends string, const O extends Contract.Operation>(
@@ -103,7 +109,11 @@ export const call = <const Name extends string, const O extends Contract.Operati
     name,
     { given: Print.flags, asked, networkType: networkTypeFlags(Object.keys(bodies)), target: endpoint.config },
     Effect.fnUntraced(function* ({ given, asked, networkType, target }) {
-      const request = yield* endpoint.request(target, bodies[networkType["networkType"] ?? ""])
+      const [usual = ""] = Object.keys(bodies)
+      const type = Option.getOrUndefined(networkType["networkType"] ?? Option.none())
+      const request = yield* endpoint
+        .request(target, bodies[type ?? usual])
+        .pipe(Effect.mapError((failed) => (usual === "" || type !== undefined ? failed : readAs(failed, usual))))
       const id = String(Object.values(request.params).at(-1))
       if (ask !== undefined) yield* askFirst(asked["yes"] === true, ask({ ...request, id }))
       const value = yield* Print.one(given, (client) => endpoint.send(client, request), how)

@@ -8,11 +8,10 @@ import { Environment } from "../../../src/cli/kit/Environment.ts"
 const environment = Layer.succeed(Environment, { variables: {}, dotEnv: {}, isTerminal: false })
 
 const refusalOf = (type: string, data: object) =>
-  Cli.run(
-    ["transactions", "send", "payouts", "--network-type", type, "--data", JSON.stringify(data)],
-    "1.0.0",
-    () => Effect.void
-  ).pipe(
+  refusalBy("transactions", "send", "payouts", "--network-type", type, "--data", JSON.stringify(data))
+
+const refusalBy = (...args: ReadonlyArray<string>) =>
+  Cli.run(args, "1.0.0", () => Effect.void).pipe(
     Effect.flip,
     Effect.map((error) => ("message" in error ? error.message : "")),
     Effect.provide([NodeServices.layer, environment])
@@ -38,6 +37,47 @@ describe("transactions send", () => {
     Effect.gen(function* () {
       assert.include(yield* refusalOf("evm", { network: "testnet", operations: [] }), "operations")
       assert.include(yield* refusalOf("solana", { network: "testnet" }), "network")
+    })
+  )
+
+  it.effect("says as what type it has read a request without one", () =>
+    Effect.gen(function* () {
+      const message = yield* refusalBy(
+        "transactions",
+        "send",
+        "payouts",
+        "--to",
+        "B9itfSHNsUBaVWpQa1bTZ7rtBt95pqkm48jPygomh6jb"
+      )
+      assert.strictEqual(
+        message,
+        "--to: Expected an address: 0x and 40 hex digits (read as a request of evm: --network-type names another type)"
+      )
+    })
+  )
+})
+
+describe("a create", () => {
+  it.effect("names the flags of all that is missing", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* refusalBy("relayers", "create", "--id", "x"),
+        "--network-type: is required (evm, solana or stellar); --name: is required; --network: is required; --signer-id: is required"
+      )
+      assert.strictEqual(
+        yield* refusalBy("signers", "create", "--type", "aws_kms"),
+        "--region: is required; --key-id: is required"
+      )
+      assert.include(yield* refusalBy("signers", "create", "--type", "local"), "--keystore-file: is required")
+      assert.strictEqual(
+        yield* refusalBy(
+          "relayers",
+          "create",
+          "--data",
+          '{"network_type": "evm", "network": "sepolia", "signer_id": "k"}'
+        ),
+        "name: is required"
+      )
     })
   )
 })

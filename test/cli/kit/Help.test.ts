@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestConsole } from "effect/testing"
 import * as Cli from "../../../src/cli/Cli.ts"
-import { Environment } from "../../../src/cli/kit/Environment.ts"
+import { Environment, serveFlags } from "../../../src/cli/kit/Environment.ts"
 import * as OpenApiDocument from "../../../src/cli/kit/OpenApiDocument.ts"
 
 /** Flags of commands, which are no fields of requests. */
@@ -111,6 +111,36 @@ describe("the help of a command", () => {
       const list = yield* helpOf("relayers list")
       assert.match(lineOf(list, "per-page"), /The default is 10\.$/)
       assert.match(lineOf(list, "sort"), /Order of the list\. The default is `created_at`\./)
+    })
+  )
+})
+
+/** What `--help` prints. */
+const printed = Effect.fnUntraced(
+  function* (args: ReadonlyArray<string>) {
+    yield* Cli.run(args, "1.0.0", () => Effect.void)
+    return (yield* TestConsole.logLines).join("\n")
+  },
+  Effect.provide([NodeServices.layer, Layer.succeed(Environment, { variables: {}, dotEnv: {}, isTerminal: false })])
+)
+
+describe("the help of all commands", () => {
+  it.effect("begins with the commands, and has none of the flags of serve", () =>
+    Effect.gen(function* () {
+      const text = yield* printed(["--help"])
+      const commands = text.indexOf("  serve      Serve the relayer API")
+      assert.isAtMost(text.slice(0, commands).split("\n").length, 14)
+      assert.notInclude(text, "--port string")
+      assert.isAbove(text.indexOf("NOTES"), text.indexOf("EXAMPLES"))
+      assert.include(text, "Exit codes: 0 success;")
+    })
+  )
+
+  it.effect("says where the flags of serve are, which all of them are", () =>
+    Effect.gen(function* () {
+      assert.include(yield* printed(["--help"]), "effect-relayer serve --help lists them")
+      const flags = (yield* printed(["serve", "--help"])).match(/^ {2}--[\w-]+ string .*\[[A-Z0-9_]+\]$/gm) ?? []
+      assert.lengthOf(flags, Object.keys(serveFlags).length)
     })
   )
 })
