@@ -1,6 +1,6 @@
 // A client with promises, for programs without Effect. It calls the typed client and has all of its operations.
 import { Cause, Effect, Exit, Layer, Redacted } from "effect"
-import { FetchHttpClient } from "effect/http"
+import { FetchHttpClient, HttpClientError } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
@@ -34,12 +34,27 @@ const layerOf = ({ apiKey, baseUrl, fetch }: Options) =>
     Layer.provide(fetch === undefined ? Layer.empty : Layer.succeed(FetchHttpClient.Fetch, fetch))
   )
 
+/** The innermost cause is the most specific one: `connect ECONNREFUSED 127.0.0.1:8080`. */
+const deepest = (cause: unknown): string => {
+  if (!(cause instanceof Error)) return String(cause)
+  const inner = cause instanceof AggregateError ? cause.errors[0] : cause.cause
+  return inner === undefined ? cause.message : deepest(inner)
+}
+
+/** A request without a response says why: the message of `fetch` alone is "fetch failed". */
+const explained = (error: unknown): unknown => {
+  if (!HttpClientError.isHttpClientError(error) || error.reason._tag !== "TransportError") return error
+  const { request, cause } = error.reason
+  const reason = new HttpClientError.TransportError({ request, cause, description: deepest(cause) })
+  return new HttpClientError.HttpClientError({ reason })
+}
+
 const resultOf = (exit: Exit.Exit<unknown, unknown>, signal: AbortSignal | undefined): Result<unknown, unknown> => {
   if (Exit.isSuccess(exit)) return { ok: true, value: plain(exit.value) }
   if (signal?.aborted === true) throw signal.reason
   const failure = exit.cause.reasons.find(Cause.isFailReason)
   if (failure === undefined) throw Cause.squash(exit.cause)
-  return { ok: false, error: failure.error }
+  return { ok: false, error: explained(failure.error) }
 }
 
 /**
