@@ -185,9 +185,34 @@ describe("networks", () => {
     assert.deepStrictEqual([...outcome.document.relayers.keys()], ["d"])
   })
 
+  it("a network of its own that lacks a required field is left out, with what uses it, and its other mistakes are reported", () => {
+    const own = network("own", { chain_id: 9, symbol: 5 })
+    const outcome = imported({
+      relayers: [relayer("a", { network: "own" }), relayer("b", { network: "child" })],
+      networks: [
+        own,
+        network("child", { from: "own" }),
+        network("heir", { from: "sepolia" }),
+        { type: "stellar", network: "lone" }
+      ]
+    })
+    assert.deepStrictEqual(problems(outcome), [
+      "networks.0.average_blocktime_ms invalid",
+      "networks.0.required_confirmations invalid",
+      "networks.0.symbol invalid",
+      "networks.3.rpc_urls invalid",
+      "networks.3.average_blocktime_ms invalid",
+      "networks.3.passphrase invalid",
+      "networks.1 dropped",
+      "relayers.0 dropped",
+      "relayers.1 dropped"
+    ])
+    assert.deepStrictEqual([...outcome.document.networks.keys()], ["evm:heir"])
+  })
+
   it("a network whose parent is left out is left out", () => {
     const outcome = imported({
-      networks: [network("parent", { chain_id: -1 }), network("child", { from: "parent" })]
+      networks: [network("parent", { from: "sepolia", chain_id: -1 }), network("child", { from: "parent" })]
     })
     assert.deepStrictEqual(problems(outcome), ["networks.0.chain_id invalid", "networks.1 dropped"])
     assert.strictEqual(outcome.document.networks.size, 0)
@@ -456,6 +481,17 @@ describe("what the old service refuses", () => {
     assert.strictEqual(outcome.moved.size, 0)
   })
 
+  it("an id that is none hides no other mistake, and what has no id is called it", () => {
+    const wrong = relayer("bad id!", { name: 5, custom_rpc_urls: ["ftp://x"] })
+    const outcome = imported({ relayers: [wrong, { ...relayer("x"), id: undefined, name: "" }] })
+    const places = ["0.name", "0.id", "0.custom_rpc_urls.0", "1.id", "1.name"]
+    assert.deepStrictEqual(
+      problems(outcome),
+      places.map((place) => `relayers.${place} invalid`)
+    )
+    assert.match(lines(outcome).at(-1) ?? "", /^relayers\.1\.name invalid .* characters: it would be left out/)
+  })
+
   it("relayers that are imported paused, and keys in AWS, are one note each", () => {
     const ids = Array.from({ length: 7 }, (_, index) => `r${index}`)
     const kms = (id: string) => ({ id, type: "aws_kms", config: { region: "eu-west-1", key_id: "k" } })
@@ -497,7 +533,7 @@ describe("what the old service refuses", () => {
   it("places of URLs are those of the input, also after an entry that is left out", () => {
     const outcome = imported({
       relayers: [relayer("a", { custom_rpc_urls: [{ weight: 1 }, "ws://x.example/0123456789abcdef0123456789", 7] })],
-      networks: [network("n", { rpc_urls: [{ weight: 1 }, { url: "ws://x.example" }, env("A B")] })]
+      networks: [network("n", { from: "sepolia", rpc_urls: [{ weight: 1 }, { url: "ws://x.example" }, env("A B")] })]
     })
     assert.sameMembers(invalid(outcome), [
       "networks.0.rpc_urls.0",

@@ -323,4 +323,19 @@ describe("a file with many mistakes", () => {
     ])
     assert.strictEqual(outcome.moved.size, 0)
   })
+
+  it("has its fields named as the file names them, each once", () => {
+    const outcome = imported({
+      top: raw("ONE"),
+      networks: [
+        { name: "sepolia_ethereum", chain_id: 11_155_111, provider_urls: [], confirmations: 1 },
+        { name: "Bad Name!", chain_id: 8453, confirmations: 1 }
+      ],
+      relayers: []
+    })
+    assert.deepStrictEqual(
+      outcome.entries.flatMap(({ at, code }) => (code === "invalid" ? [at] : [])),
+      ["networks.0.provider_urls", "networks.1.provider_urls", "networks.1.name"]
+    )
+  })
 })

@@ -1,7 +1,7 @@
 // The document that an import writes, with the secrets that it moves out of the input. Objects that the service would refuse are reported and left out.
 import { Redacted, Result, Schema } from "effect"
 import { SigningKey } from "../../../src/domain/notification/Notification.ts"
-import { decodeObject, isMembers } from "../../../src/domain/configuration/Document.ts"
+import { decodeObject, idViolation, isMembers } from "../../../src/domain/configuration/Document.ts"
 import type { Kind } from "../../../src/domain/configuration/Document.ts"
 import { variableName } from "../../../src/domain/configuration/Reference.ts"
 import type { Remark } from "../../../src/cli/configuration/Export.ts"
@@ -53,7 +53,11 @@ export const idOf = (text: string, otherwise: string): string => {
   return id === "" ? otherwise : id
 }
 
-const someId = "some-id"
+/** A valid id in the place of one that is none. Networks keep their type, which decides what their fields are. */
+const idLike = (kind: Kind, id: string): string => {
+  const type = /^(evm|solana|stellar):/u.exec(id)?.[1] ?? "evm"
+  return kind === "networks" ? `${type}:some` : "some-id"
+}
 
 /** A valid URL in the place of one that is not in the document. */
 const someUrl = "https://rpc.example.com"
@@ -191,12 +195,16 @@ export const add = (
   placeOf: (field: string) => string = (field) => field
 ): boolean => {
   const section = document[kind]
-  // That the id is absent is said before: the rest is checked with another one.
-  const decoded = decodeObject(kind, id === "" ? someId : id, checkable(body, ""))
-  const violations = Result.isSuccess(decoded)
-    ? []
-    : // What a variable contains is checked by the plan.
-      decoded.failure.filter(({ field }) => variablesIn(valueAt(body, field)).length === 0)
+  // The rest is checked with another id. That an id is absent is said before.
+  const wrongId = id === "" ? undefined : idViolation(kind, id)
+  const checkedId = id === "" || wrongId !== undefined ? idLike(kind, id) : id
+  const decoded = decodeObject(kind, checkedId, checkable(body, ""))
+  const found = Result.isSuccess(decoded) ? [] : decoded.failure
+  const violations = [
+    ...(wrongId === undefined ? [] : [{ field: kind === "networks" ? "" : "id", message: wrongId }]),
+    // What a variable contains is checked by the plan.
+    ...found.filter(({ field }) => variablesIn(valueAt(body, field)).length === 0)
+  ]
   if (violations.length === 0) {
     // Without the field that the old service does not know, the object may allow more. The first of an id stays.
     if (report.isRefused(at) || section.has(id) || id === "") return false

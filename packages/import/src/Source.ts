@@ -47,7 +47,9 @@ export const makeReport = (skipInvalid = false): Report => {
       add(at, "invalid", message)
     },
     isRefused: (at) => refused.some((field) => field.startsWith(`${at}.`)),
-    leftOut: (what) => (skipInvalid ? `${what} is left out` : `${what} would be left out with --skip-invalid`)
+    // What has no id is meant by its place.
+    leftOut: (what) =>
+      `${what === "" ? "it" : what} ${skipInvalid ? "is left out" : "would be left out with --skip-invalid"}`
   }
 }
 

@@ -7,7 +7,7 @@ import { parse } from "../../../../src/cli/configuration/Parse.ts"
 import { jsonProblem, problemText } from "../../../../src/cli/configuration/Tree.ts"
 import { isMembers } from "../../../../src/domain/configuration/Document.ts"
 import { looksLikeKey, variableName } from "../../../../src/domain/configuration/Reference.ts"
-import { NetworkType } from "../../../../src/domain/network/Network.ts"
+import { NetworkType, ownFieldsLacking } from "../../../../src/domain/network/Network.ts"
 import * as Imported from "../Imported.ts"
 import { fields, needOf, path as at, picked, plain } from "../Source.ts"
 import { pathHere } from "./Input.ts"
@@ -161,7 +161,12 @@ const add = (network: Network, networks: ReadonlyMap<string, Network>, given: In
     if (violation !== undefined) {
       given.report.add(at(network.at, "from"), "invalid", `${violation}: ${given.report.leftOut(network.id)}`)
     }
-    const input = violation === undefined ? given : Imported.onlyProblems(given)
+    const lacking = ownFieldsLacking({ ...network.own, network_type: network.type, from: network.from })
+    for (const { field } of lacking) {
+      given.report.add(at(network.at, field), "invalid", `is required: ${given.report.leftOut(network.id)}`)
+    }
+    const isValid = violation === undefined && lacking.length === 0
+    const input = isValid ? given : Imported.onlyProblems(given)
     const body = { ...(network.from === undefined ? {} : { from: network.from }), ...network.own }
     Imported.add(input, "networks", network.id, body, network.at, network.placeOf)
     return

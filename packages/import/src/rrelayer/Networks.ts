@@ -119,7 +119,12 @@ const importNetwork = (source: Fields, input: Input): Network | undefined => {
     rpc_urls: urls
   }
   const isImported = Imported.add(input, "networks", `evm:${name}`, body, source.at, (field) =>
-    field.replace(/^rpc_urls\.(\d+)\.url$/, "provider_urls.$1").replace(/^required_confirmations$/, "confirmations")
+    field === ""
+      ? "name"
+      : field
+          .replace(/^rpc_urls\.(\d+)\.url$/, "provider_urls.$1")
+          .replace(/^rpc_urls$/, "provider_urls")
+          .replace(/^required_confirmations$/, "confirmations")
   )
   if (isOther && isOwn) input.document.networks.delete(`evm:${name}`)
   return { at: source.at, name, chainId, source, isImported: isImported && !isOther && isOwn }
