@@ -1,6 +1,6 @@
 // Calls a running service with the typed client: creates a relayer, tries the same again, and reads all pages.
 //
-//   npm run example examples/client.ts http://127.0.0.1:8080 "$API_KEY"
+//   API_KEY=… npm run example examples/client.ts http://127.0.0.1:8080
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Option, Redacted, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -50,7 +50,12 @@ export const program = Effect.gen(function* () {
 })
 
 if (import.meta.main) {
-  const [baseUrl = "http://127.0.0.1:8080", apiKey = ""] = process.argv.slice(2)
+  const [baseUrl] = process.argv.slice(2)
+  const { API_KEY: apiKey } = process.env
+  if (baseUrl === undefined || apiKey === undefined) {
+    process.stderr.write("usage: API_KEY=… npm run example examples/client.ts http://127.0.0.1:8080\n")
+    process.exit(2)
+  }
   const client = ApiClient.layer({ baseUrl, apiKey: Redacted.make(apiKey) }).pipe(Layer.provide(FetchHttpClient.layer))
   program.pipe(Effect.provide(client), NodeRuntime.runMain)
 }

@@ -6,8 +6,14 @@ import { FetchRequest, JsonRpcProvider, verifyMessage } from "ethers"
 
 const to = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
-const request = new FetchRequest(process.env.RELAYER_RPC)
-request.setHeader("authorization", `Bearer ${process.env.API_KEY}`)
+const { RELAYER_RPC, API_KEY } = process.env
+if (RELAYER_RPC === undefined || API_KEY === undefined) {
+  console.error("usage: RELAYER_RPC=http://…/api/v1/relayers/RELAYER/rpc API_KEY=… node examples/ethers.mjs")
+  process.exit(2)
+}
+
+const request = new FetchRequest(RELAYER_RPC)
+request.setHeader("authorization", `Bearer ${API_KEY}`)
 const provider = new JsonRpcProvider(request)
 const signer = await provider.getSigner()
 

@@ -12,9 +12,12 @@ import { readFileSync } from "node:fs"
 const final = new Set(["confirmed", "failed", "expired", "canceled"])
 
 const [relayer, mint, file] = process.argv.slice(2)
-const relayers = new RelayersApi(
-  new Configuration({ basePath: process.env.RELAYER_URL, accessToken: process.env.API_KEY })
-)
+const { RELAYER_URL, API_KEY } = process.env
+if (file === undefined || RELAYER_URL === undefined || API_KEY === undefined) {
+  console.error("usage: RELAYER_URL=http://… API_KEY=… node examples/openzeppelin-solana.mjs RELAYER MINT USER.pem")
+  process.exit(2)
+}
+const relayers = new RelayersApi(new Configuration({ basePath: RELAYER_URL, accessToken: API_KEY }))
 
 const secret = createPrivateKey(readFileSync(file))
 const user = createPublicKey(secret).export({ format: "der", type: "spki" }).subarray(-32)

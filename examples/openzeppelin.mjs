@@ -7,9 +7,12 @@ import { Configuration, RelayersApi, Speed } from "@openzeppelin/relayer-sdk"
 const final = new Set(["confirmed", "failed", "expired", "canceled"])
 
 const [relayer, to] = process.argv.slice(2)
-const relayers = new RelayersApi(
-  new Configuration({ basePath: process.env.RELAYER_URL, accessToken: process.env.API_KEY })
-)
+const { RELAYER_URL, API_KEY } = process.env
+if (to === undefined || RELAYER_URL === undefined || API_KEY === undefined) {
+  console.error("usage: RELAYER_URL=http://… API_KEY=… node examples/openzeppelin.mjs RELAYER RECEIVER")
+  process.exit(2)
+}
+const relayers = new RelayersApi(new Configuration({ basePath: RELAYER_URL, accessToken: API_KEY }))
 
 const { data: listed } = await relayers.listRelayers()
 console.log("relayers:", listed.data.map(({ id }) => id).join(", "))

@@ -58,8 +58,12 @@ export const services = (masterKey: Services.Options["masterKey"]) =>
   Services.layerNoAuthentication({ networks: [evm], masterKey, outboundAllow: ["127.0.0.1"] })
 
 if (import.meta.main) {
-  const { RPC_URL: rpcUrl = "http://127.0.0.1:8545", CHAIN_ID = "31337", SIGNER_KEY: key = "" } = process.env
-  const [to = ""] = process.argv.slice(2)
+  const { RPC_URL: rpcUrl, CHAIN_ID = "31337", SIGNER_KEY: key } = process.env
+  const [to] = process.argv.slice(2)
+  if (rpcUrl === undefined || key === undefined || to === undefined) {
+    process.stderr.write("usage: RPC_URL=http://… SIGNER_KEY=HEX npm run example examples/send-services.ts RECEIVER\n")
+    process.exit(2)
+  }
   const database = Sql.layer({ _tag: "Embedded", dataDir: "./data/examples/send-services" })
   const layer = Layer.provide(services(Redacted.make(new Uint8Array(32).fill(1))), database)
   program({ rpcUrl, chainId: Number(CHAIN_ID), key: Redacted.make(key), to }).pipe(

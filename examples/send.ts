@@ -1,6 +1,6 @@
 // Sends a transaction of an evm relayer with the typed client, and waits until it is final.
 //
-//   npm run example examples/send.ts http://127.0.0.1:8080 "$API_KEY" RELAYER RECEIVER
+//   API_KEY=… npm run example examples/send.ts http://127.0.0.1:8080 RELAYER RECEIVER
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -29,7 +29,12 @@ export const untilFinal = Effect.fnUntraced(function* (relayer: string, id: stri
 })
 
 if (import.meta.main) {
-  const [baseUrl = "http://127.0.0.1:8080", apiKey = "", relayer = "", to = ""] = process.argv.slice(2)
+  const [baseUrl, relayer, to] = process.argv.slice(2)
+  const { API_KEY: apiKey } = process.env
+  if (baseUrl === undefined || relayer === undefined || to === undefined || apiKey === undefined) {
+    process.stderr.write("usage: API_KEY=… npm run example examples/send.ts http://127.0.0.1:8080 RELAYER RECEIVER\n")
+    process.exit(2)
+  }
   const client = ApiClient.layer({ baseUrl, apiKey: Redacted.make(apiKey) }).pipe(Layer.provide(FetchHttpClient.layer))
   Effect.gen(function* () {
     const { id, status } = yield* send(relayer, to, `example-${crypto.randomUUID()}`)

@@ -5,8 +5,14 @@ import { BaseError, createWalletClient, http, publicActions, verifyMessage } fro
 
 const to = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
-const transport = http(process.env.RELAYER_RPC, {
-  fetchOptions: { headers: { authorization: `Bearer ${process.env.API_KEY}` } },
+const { RELAYER_RPC, API_KEY } = process.env
+if (RELAYER_RPC === undefined || API_KEY === undefined) {
+  console.error("usage: RELAYER_RPC=http://…/api/v1/relayers/RELAYER/rpc API_KEY=… node examples/viem.mjs")
+  process.exit(2)
+}
+
+const transport = http(RELAYER_RPC, {
+  fetchOptions: { headers: { authorization: `Bearer ${API_KEY}` } },
   retryCount: 0,
   timeout: 30_000
 })
