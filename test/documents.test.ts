@@ -126,6 +126,27 @@ describe("the documents", () => {
     assert.match(wordsOf("docs/glossary.md"), /_answer_.* _view_.* _verdict_.* _decision_.* _command_/)
   })
 
+  it("name each POST that takes no Idempotency-Key, and no other", () => {
+    const paths: Readonly<
+      Record<string, { readonly post?: { readonly parameters?: ReadonlyArray<{ readonly $ref?: string }> } }>
+    > = JSON.parse(read("openapi.json")).paths
+    const without = Object.entries(paths).flatMap(([path, { post }]) =>
+      post === undefined || post.parameters?.some(({ $ref }) => $ref?.endsWith("/IdempotencyKey") === true) === true
+        ? []
+        : [path]
+    )
+    const [, said = ""] = /These take none: ([^\n]*)/.exec(read("docs/api.md")) ?? []
+    const named = [...said.matchAll(/`(\/[a-z/]+)`/g)].map(([, path = ""]) => path)
+    assert.isAbove(without.length, 3)
+    for (const path of without)
+      assert.lengthOf(
+        named.filter((end) => path.endsWith(end)),
+        1,
+        path
+      )
+    assert.lengthOf(named, without.length)
+  })
+
   it("link to files and chapters that exist", () => {
     const all = [...documents, ...folderDocuments]
     const broken = all.flatMap((file) =>
