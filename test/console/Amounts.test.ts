@@ -17,7 +17,8 @@ describe("amounts", () => {
 
   it("are refused if they may be mistakes", () => {
     const problems: Readonly<Record<string, AmountProblem>> = {
-      "1e18": "not_decimal",
+      "1e-1": "not_decimal",
+      "1.234e1": "too_many_decimals",
       "1,5": "not_decimal",
       "-1": "not_decimal",
       "1.23": "too_many_decimals",
@@ -26,6 +27,12 @@ describe("amounts", () => {
     for (const [text, problem] of Object.entries(problems))
       assert.deepStrictEqual(parse(text, 1), { ok: false, problem })
     assert.deepStrictEqual(parse((2n ** 128n).toString(), 0), { ok: false, problem: "too_large" })
+  })
+
+  it("may be written with an exponent", () => {
+    assert.deepStrictEqual(parse("1e18", 0), { ok: true, value: 10n ** 18n })
+    assert.deepStrictEqual(parse("1.23E+1", 1), { ok: true, value: 123n })
+    assert.deepStrictEqual(parse("1e39", 0), { ok: false, problem: "too_large" })
   })
 
   it("say by an ellipsis that digits are left out", () => {

@@ -165,7 +165,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
           const { page } = await signIn(running)
           await page.goto(`${running.baseUrl}/console/relayers/${relayer}/policies`)
           const cap = page.locator("#field-gas_price_cap")
-          await cap.fill("1e18")
+          await cap.fill("1,5")
           await page.getByRole("button", { name: "Save" }).click()
           await page.getByText("Enter a decimal number").waitFor()
 

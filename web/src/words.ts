@@ -339,7 +339,7 @@ export const words = {
     },
     problems: {
       empty: "Enter a number.",
-      not_decimal: "Enter a decimal number such as 1.5, without sign, exponent or comma.",
+      not_decimal: "Enter a decimal number such as 1.5, without a sign or a comma.",
       too_many_decimals: "The chosen unit has fewer digits after the point.",
       too_large: "The amount needs more than 128 bits.",
       required: "This field is required.",

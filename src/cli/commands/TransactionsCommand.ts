@@ -14,7 +14,7 @@ import * as Contract from "../kit/Contract.ts"
 import * as Field from "../kit/Field.ts"
 import { Lifetime } from "../kit/Field.ts"
 import * as Print from "../kit/Print.ts"
-import { CommandFailed, exitCodes, fieldRows, printable } from "../kit/Terminal.ts"
+import { CommandFailed, exitCodes, printable } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
 
 const relayer = Argument.String("relayer").pipe(
@@ -105,7 +105,7 @@ const wait = Command.make(
       })
     )
     const data = Print.dataOf(answer)
-    yield* given.output === "json" ? Print.json(data) : Print.table(fieldRows(data).map((row) => [...row]))
+    yield* given.output === "json" ? Print.json(data) : Print.table(Print.rowsOf(data))
     if (hasFailed(transaction.status)) {
       return yield* new CommandFailed({
         message: `the transaction is ${transaction.status}`,

@@ -5,6 +5,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { fieldOf, isAmount, isSecret, isText, itemsOf, structsOf } from "../../domain/configuration/Document.ts"
 import { derivationPath, variableName } from "../../domain/configuration/Reference.ts"
+import { integerOf } from "../../domain/request/ExactParse.ts"
 import { maxBytes } from "./Parse.ts"
 import { isNull } from "./Tree.ts"
 import type { ListTree, MapTree, Place, Problem, ScalarTree, Tree, Variables } from "./Tree.ts"
@@ -222,6 +223,13 @@ const template = /\$\$\{|\$\{([^}]*)\}|\$\{/g
 /** Integers of YAML, such as 1_000, are no texts of digits: only these forms count. */
 const plainInteger = /^-?(0|[1-9]\d*)$|^0x[0-9a-fA-F]+$/
 
+/** An amount such as 1e18, whose value YAML gives as a number that may have lost digits. */
+const withExponent = /^[\d.]+[eE]\+?\d+$/
+
+/** As a document of JSON has it. */
+const asNumber = (value: bigint): number | bigint =>
+  value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value
+
 export const interpret = (tree: Tree, shapes: Shapes, root: string, sources: ReferenceSources): Interpreted => {
   const templates = new Map<string, string>()
   const hidden = new Set<string>()
@@ -270,12 +278,13 @@ export const interpret = (tree: Tree, shapes: Shapes, root: string, sources: Ref
       problems.push({ path, message: "expected a text: put it in quotes", place })
       return undefined
     }
-    if (types.some(isAmount) && (typeof value === "number" || (source !== undefined && !plainInteger.test(source)))) {
-      problems.push({ path, message: "expected an integer without fraction and exponent", place })
-      return undefined
+    if (!types.some(isAmount) || (typeof value === "bigint" && (source === undefined || plainInteger.test(source)))) {
+      return typeof value === "bigint" ? asNumber(value) : value
     }
-    if (typeof value !== "bigint") return value
-    return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value
+    const exact = source !== undefined && withExponent.test(source) ? integerOf(source) : undefined
+    if (exact !== undefined) return asNumber(exact)
+    problems.push({ path, message: "expected an integer without a fraction", place })
+    return undefined
   }
 
   const ofList = ({ items }: ListTree, types: Shapes, path: string, field: string): unknown => {

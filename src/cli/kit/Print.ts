@@ -1,6 +1,9 @@
 // Prints the `data` of a response as JSON or as a table: one resource, a page, or all pages of a list.
 import { Console, Effect, Option, Predicate, Schema } from "effect"
 import { Flag } from "effect/cli"
+import { units } from "../../domain/chain/Amount.ts"
+import * as WholeUnits from "../../domain/chain/WholeUnits.ts"
+import type { NetworkType } from "../../domain/network/Network.ts"
 import { rawInteger } from "../../domain/request/ExactJson.ts"
 import * as Call from "./Call.ts"
 import { connectionFlags } from "./Call.ts"
@@ -36,15 +39,39 @@ export const jsonLine = (value: unknown): string => text(value)
 export const table = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) =>
   Console.log(tableLines(rows).join("\n"))
 
-/** The API has the value of an evm transaction in hex, and every other amount in decimal digits. */
-const inDecimal = ([path, value]: readonly [path: string, value: string]) =>
-  path === "value" && /^0x[0-9a-f]+$/.test(value) ? [path, String(BigInt(value))] : [path, value]
+// Amounts in tables, by the last part of their path: in decimal digits with their unit. The API has the value of an evm transaction in hex.
+
+const natives: ReadonlySet<string> = new Set(["value", "fee_paid", "max_fee", "balance", "min_balance", "max_cost"])
+
+/** Only relayers of evm have prices of gas, which people compare in gwei. */
+const prices: ReadonlySet<string> = new Set([
+  "gas_price",
+  "gas_price_cap",
+  "max_fee_per_gas",
+  "max_priority_fee_per_gas",
+  "effective_gas_price"
+])
+
+const gwei = 9
+
+const isUnit = (type: unknown): type is NetworkType => typeof type === "string" && type in units
+
+/** `type`: of the network. An amount without it stays as it is. */
+const withUnit = (type: unknown) => {
+  return ([path, value]: readonly [path: string, value: string]): ReadonlyArray<string> => {
+    const name = path.split(".").at(-1) ?? ""
+    if (!isUnit(type) || !/^(\d+|0x[0-9a-f]+)$/.test(value)) return [path, value]
+    if (natives.has(name)) return [path, `${BigInt(value)} ${units[type]}`]
+    return prices.has(name) ? [path, `${WholeUnits.exact(BigInt(value), gwei)} gwei`] : [path, value]
+  }
+}
 
 /** One field per row, and the entity tag if there is one. A `data` that is text is one row. */
-const rowsOf = (data: unknown, etag: string | undefined) =>
-  typeof data === "string"
-    ? [[data]]
-    : [...fieldRows(data).map(inDecimal), ...(etag === undefined ? [] : [["(etag)", etag]])]
+export const rowsOf = (data: unknown, etag?: string): ReadonlyArray<ReadonlyArray<string>> => {
+  if (typeof data === "string") return [[data]]
+  const type = Predicate.hasProperty(data, "network_type") ? data.network_type : undefined
+  return [...fieldRows(data).map(withUnit(type)), ...(etag === undefined ? [] : [["(etag)", etag]])]
+}
 
 /** What the next apply of the configuration that owns a resource does to a change of it. */
 type Fate = "reverted" | "reverted if its files say paused"

@@ -7,6 +7,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as Contract from "../../../src/cli/kit/Contract.ts"
 import { explainUsage, layerUsage } from "../../../src/cli/kit/Field.ts"
+import { SendEvmTransaction } from "../../../src/networks/evm/rules/EvmSchemas.ts"
 import { folder } from "../../../testkit/process/Folder.ts"
 
 /** The request that a command makes of its arguments. */
@@ -80,6 +81,17 @@ describe("a command that calls an endpoint", () => {
       assert.deepStrictEqual(headers, { "if-match": '"12.3"' })
       assert.include(yield* refusalOf("relayers.update", "payouts", "--name", ""), "name: ")
       assert.match(yield* refusalOf("relayers.update", "payouts"), /^there is nothing to change/)
+    })
+  )
+
+  it.effect("takes an amount with an exponent, if it is a whole one", () =>
+    Effect.gen(function* () {
+      const shape = { flags: { relayer_id: "relayer", data: "call-data" }, body: SendEvmTransaction }
+      const sent = (value: string) =>
+        requestOf("transactions.send", shape, ["payouts", "--to", `0x${"5a".repeat(20)}`, "--value", value])
+      const { payload } = yield* sent("1.5e18")
+      assert.deepInclude(payload, { value: 1_500_000_000_000_000_000n })
+      assert.match((yield* Effect.flip(sent("1.5e0"))).message, /^value: Expected a whole number of wei/)
     })
   )
 

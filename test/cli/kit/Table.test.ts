@@ -1,5 +1,6 @@
 // Tables of a response.
 import { assert, describe, it } from "@effect/vitest"
+import { rowsOf } from "../../../src/cli/kit/Print.ts"
 import { fieldRows, tableLines } from "../../../src/cli/kit/Terminal.ts"
 
 describe("a table", () => {
@@ -45,5 +46,22 @@ describe("the fields of a response", () => {
       ["urls.0.url", "https://a"],
       ["urls.1.url", "https://b"]
     ])
+  })
+
+  it("have amounts in decimal digits with their unit, also the value that the API has in hex", () => {
+    const evm = {
+      network_type: "evm",
+      value: "0x38d7ea4c68000",
+      max_fee_per_gas: 1_500_000_000,
+      to: `0x${"11".repeat(20)}`
+    }
+    assert.deepStrictEqual(rowsOf(evm), [
+      ["network_type", "evm"],
+      ["value", "1000000000000000 wei"],
+      ["max_fee_per_gas", "1.5 gwei"],
+      ["to", evm.to]
+    ])
+    assert.deepStrictEqual(rowsOf({ network_type: "stellar", fee_paid: 100 })[1], ["fee_paid", "100 stroops"])
+    assert.deepStrictEqual(rowsOf({ value: "0x1" }), [["value", "0x1"]])
   })
 })

@@ -34,7 +34,9 @@ describe("amounts", () => {
     [String(max128), max128],
     [`"${max128}"`, max128],
     ["9007199254740993", 9007199254740993n],
-    ["1000000000000000000", 10n ** 18n]
+    ["1000000000000000000", 10n ** 18n],
+    ["1e18", 10n ** 18n],
+    ["1.5e18", 15n * 10n ** 17n]
   ])("%s is %s", (text, amount) => {
     assert.strictEqual(decode(Uint128, text), amount)
   })

@@ -13,7 +13,10 @@ describe("an integer beyond 2^53", () => {
     ["[1,-9007199254740993]", [1, -large]],
     [`{"a":9007199254740993}`, { a: large }],
     [`{"a" :\n\t9007199254740993 }`, { a: large }],
-    [`["0x9007199254740993", 9007199254740993]`, ["0x9007199254740993", large]]
+    [`["0x9007199254740993", 9007199254740993]`, ["0x9007199254740993", large]],
+    ["1e18", 10n ** 18n],
+    ["[1.5E+18,-9.1e15]", [15n * 10n ** 17n, -91n * 10n ** 14n]],
+    [`{"a":123456789012345678.9e1}`, { a: 1234567890123456789n }]
   ]
   for (const [text, value] of cases) {
     it(`keeps its digits: ${JSON.stringify(text)}`, () => {
@@ -29,6 +32,11 @@ describe("an integer beyond 2^53", () => {
 
   it("is any integer of more than 16 digits", () => {
     assert.deepStrictEqual(parse("[9007199254740992, 10000000000000000]"), [9007199254740992n, 10000000000000000n])
+  })
+
+  it("is none with an exponent that leaves a fraction or more than 80 digits", () => {
+    assert.deepStrictEqual(parse("[12345678901234567.89e1, 1e80, 1e400]"), [12345678901234567.89e1, 1e80, Infinity])
+    assert.deepStrictEqual(parse("1e79"), 10n ** 79n)
   })
 
   it("is not looked for in texts and fractions", () => {

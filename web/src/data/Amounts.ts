@@ -47,14 +47,15 @@ const limit = 2n ** 128n
 
 const problem = (problem: AmountProblem): Parsed => ({ ok: false, problem })
 
-/** Reads a decimal number of units exactly. Separators, exponents and signs are refused, because they may be mistakes. */
+/** Reads a decimal number of units exactly, such as 1.5 and 1e18. Separators and signs are refused, because they may be mistakes. */
 export const parse = (text: string, decimals: number): Parsed => {
   const trimmed = text.trim()
   if (trimmed === "") return problem("empty")
-  const match = /^(\d+)(?:\.(\d+))?$/.exec(trimmed)
+  const match = /^(\d+)(?:\.(\d+))?(?:[eE]\+?(\d{1,2}))?$/.exec(trimmed)
   if (match === null) return problem("not_decimal")
-  const [, whole = "0", fraction = ""] = match
-  if (fraction.length > decimals) return problem("too_many_decimals")
-  const value = BigInt(whole + fraction.padEnd(decimals, "0"))
+  const [, whole = "0", fraction = "", exponent = "0"] = match
+  const zeros = decimals + Number(exponent)
+  if (fraction.length > zeros) return problem("too_many_decimals")
+  const value = BigInt(whole + fraction.padEnd(zeros, "0"))
   return value >= limit ? problem("too_large") : { ok: true, value }
 }

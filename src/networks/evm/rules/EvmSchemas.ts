@@ -144,7 +144,11 @@ export const TransactionAttempt = Schema.Struct({
 
 const EvmRequestVersion = Schema.Struct({
   version: versionField,
-  value: field(HexWei, "Wei that it sends.", "0x38d7ea4c68000"),
+  value: field(
+    HexWei,
+    "Wei that it sends, as 0x and hex digits: `0x38d7ea4c68000` is 1000000000000000. Other amounts are decimal.",
+    "0x38d7ea4c68000"
+  ),
   ...feeFields,
   to: shown(EvmAddress, "Receiver. Absent for a creation.", exampleAddress),
   data: shown(Shown.Bytes, "Call data or init code.", "0xa9059cbb"),
@@ -163,7 +167,11 @@ export const EvmTransaction = Schema.Struct({
   ...feeFields,
   gas_limit: shown(Schema.Natural, "Gas limit.", 21_000),
   nonce: shown(Schema.Natural, "Nonce of the account.", 7),
-  value: field(HexWei, "Wei that it sends.", "0x38d7ea4c68000"),
+  value: field(
+    HexWei,
+    "Wei that it sends, as 0x and hex digits: `0x38d7ea4c68000` is 1000000000000000. Other amounts are decimal.",
+    "0x38d7ea4c68000"
+  ),
   from: field(EvmAddress, "Address of the relayer.", exampleAddress.toLowerCase()),
   to: shown(EvmAddress, "Receiver. Absent for a creation.", exampleAddress),
   data: shown(Shown.Bytes, "Call data or init code.", "0xa9059cbb"),
