@@ -91,7 +91,7 @@ export interface Shown {
   /** The first part of the page with this name. */
   readonly region: (name: string) => Element | undefined
   readonly click: (element: Element) => Promise<void>
-  /** Enters text into a field. */
+  /** Enters text into a field, or chooses one of its options. */
   readonly enter: (field: Element, value: string) => Promise<void>
   /** Opens what a person can fold. */
   readonly unfold: (details: Element) => Promise<void>
@@ -241,7 +241,7 @@ const open = (code: string, recorded: Recorded, options: Options): Effect.Effect
         },
         enter: async (field, value) => {
           Object.assign(field, { value })
-          field.dispatchEvent(new window.Event("input", { bubbles: true }))
+          for (const type of ["input", "change"]) field.dispatchEvent(new window.Event(type, { bubbles: true }))
           await drawn()
         },
         unfold: async (details) => {

@@ -5,8 +5,9 @@ import * as Types from "../../scripts/client/Types.ts"
 import { formNames, formOf, formsOf, secretNames } from "../../scripts/console/Forms.ts"
 import type { OpenApiDocument } from "../../scripts/console/Forms.ts"
 import { smallestUnits } from "../../web/src/data/Amounts.ts"
+import type { Unit } from "../../web/src/data/Amounts.ts"
 import { unitOf } from "../../web/src/data/Chains.ts"
-import { bodyOf, changesOf, enteredOf, patchOf, unitKey, withText } from "../../web/src/data/FormFields.ts"
+import { bodyOf, changesOf, enteredOf, hintOf, patchOf, unitKey, withText } from "../../web/src/data/FormFields.ts"
 
 const root = new URL("../../", import.meta.url)
 const document = JSON.parse(fs.readFileSync(new URL("openapi.json", root), "utf8")) as OpenApiDocument
@@ -37,6 +38,22 @@ describe("forms", () => {
       assert.deepStrictEqual(secrets.map((field) => field.name.split(".").at(-1)).toSorted(), redacted.toSorted(), name)
       for (const field of secrets) assert.isTrue(secretNames.has(field.name))
     }
+  })
+
+  it("say what an amount is for without the smallest unit, and its default in the unit in which it is entered", () => {
+    const named = Object.values(forms)
+      .flat()
+      .filter(({ unit }) => unit !== undefined)
+      .map((field) => hintOf(field, ether))
+    for (const hint of named) assert.notMatch(hint, /\b(lamports|stroops)\b|\bwei\b(?<!\d wei)/i, hint)
+    const hints = (name: string, unit: Unit) => (forms[name] ?? []).map((field) => [field.name, hintOf(field, unit)])
+    assert.includeDeepMembers(hints("SendEvmTransactionRequest", ether), [
+      ["value", "Amount that is sent. The default is 0 ETH."],
+      ["max_fee_per_gas", "Highest total fee (EIP-1559)."]
+    ])
+    assert.includeDeepMembers(hints("SolanaPolicy", smallestUnits.solana), [
+      ["min_balance", "Amount that must stay on the account. The default is 0.01 SOL."]
+    ])
   })
 
   it("make a body of what is entered, with amounts as decimal text and constants of the kind", () => {

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import {
   Console,
   call,
+  cutTexts,
   endSession,
   firstId,
   keep,
@@ -15,21 +16,23 @@ import {
   settled,
   signIn,
   textOf,
+  until,
   violations
 } from "./ConsoleInBrowser.ts"
-import type { Look, Running } from "./ConsoleInBrowser.ts"
+import type { Developing, Look, Running } from "./ConsoleInBrowser.ts"
 
-/** Each theme and each width, and a zoom of 400 %. With pictures, all combinations of theme and width. */
+/** Each theme on a screen, a tablet and a phone, and a zoom of 400 %. With pictures, all combinations of theme and width. */
 const looks: ReadonlyArray<Look> = [
   { theme: "light", width: 1440 },
-  { theme: "dark", width: 360 },
+  { theme: "dark", width: 390 },
   // What a zoom of 400 % leaves of 1280 × 1024 pixels.
   { theme: "light", width: 320, height: 256 },
+  { theme: "dark", width: 768 },
   ...(pictures === undefined
     ? []
     : ([
         { theme: "dark", width: 1440 },
-        { theme: "light", width: 360 }
+        { theme: "light", width: 390 }
       ] as const))
 ]
 
@@ -43,6 +46,7 @@ const routesOfType = async (running: Running, type: string): Promise<ReadonlyArr
   return [
     relayer,
     `${relayer}/send`,
+    `${relayer}/settings`,
     `${relayer}/policies`,
     ...(type === "solana" ? [] : [`${relayer}/nonces`]),
     `/console/transactions/${transaction}?relayer=dev-${type}`,
@@ -52,8 +56,37 @@ const routesOfType = async (running: Running, type: string): Promise<ReadonlyArr
   ]
 }
 
+/** Pages of what does not work: a relayer whose transactions wait for funds, one whose URL fails, one that is paused, and a receiver. */
+const troubled = async (running: Developing): Promise<ReadonlyArray<string>> => {
+  const to = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+  const relayer = await ownRelayer(running, "stuck")
+  const send = (value: string) => call(running, "POST", `relayers/${relayer}/transactions`, { to, value })
+  const sent = [await send("50000000000000000000"), await send("1000000000000000")]
+  await until(async () => {
+    const { data } = await call(running, "GET", `relayers/${relayer}/explain`)
+    return textOf(data, "code") === "waiting_for_funds" ? true : undefined
+  })
+  const broken = await ownRelayer(running, "broken")
+  const url = "http://127.0.0.1:9/v3/a-long-path-of-a-provider-that-refuses"
+  await call(running, "PATCH", `relayers/${broken}`, { custom_rpc_urls: [{ url }, { url: running.chainUrl }] })
+  await call(running, "POST", `relayers/${broken}/check`)
+  const paused = await ownRelayer(running, "stopped")
+  await call(running, "PATCH", `relayers/${paused}`, { paused: true })
+  await call(running, "POST", "notifications", {
+    id: "failing",
+    type: "webhook",
+    url: "http://127.0.0.1:9/hooks/of-a-receiver"
+  })
+  return [
+    ...[relayer, broken, paused].map((id) => `/console/relayers/${id}`),
+    `/console/relayers/${relayer}/transactions`,
+    `/console/relayers/${paused}/send`,
+    ...sent.map(({ data }) => `/console/transactions/${textOf(data, "id")}?relayer=${relayer}`)
+  ]
+}
+
 /** The routes of the pages, with the objects of the service. */
-const routesOf = async (running: Running): Promise<ReadonlyArray<string>> => {
+const routesOf = async (running: Developing): Promise<ReadonlyArray<string>> => {
   const relayer = "dev-evm"
   const transaction = await firstId(running, "transactions")
   const signer = await firstId(running, "signers")
@@ -64,7 +97,9 @@ const routesOf = async (running: Running): Promise<ReadonlyArray<string>> => {
   return [
     ...ofTypes.flat(),
     "/console/",
+    ...(await troubled(running)),
     "/console/webhooks",
+    "/console/webhooks/failing",
     "/console/events",
     "/console/claims",
     `/console/claims/${claim}`,
@@ -114,6 +149,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
               const sideways = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
               const found = [
                 ...(sideways === 0 ? [] : [`scrolls sideways by ${String(sideways)} pixels`]),
+                ...(await cutTexts(page)),
                 ...(await violations(page)),
                 ...problems.splice(0),
                 ...elsewhere.splice(0)
@@ -266,11 +302,13 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
         await page.locator("#field-to").fill("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
         await page.locator("#field-external_id").fill("from-the-console")
         await page.locator("#field-value").fill("1,5")
-        await page.getByRole("button", { name: "Send", exact: true }).click()
+        await page.getByRole("button", { name: "Review and send…" }).click()
         await page.getByText("Enter a decimal number").waitFor()
         await page.locator("#field-value").fill("0.001")
         await page.getByRole("button", { name: "Simulate" }).click()
         const simulation = page.getByRole("region", { name: "Simulation", exact: true })
+        await simulation.getByText("It would be accepted and executed now").waitFor()
+        await simulation.getByText("All figures, in the smallest unit").click()
         await simulation.getByText("is_accepted").waitFor()
         assert.notMatch(await simulation.innerText(), /[{}[\]"]/, "nested objects are fields, not JSON")
         await simulation.getByText(/^Costs at most, with its value: 0\.001\d+… ETH$/).waitFor()
@@ -279,6 +317,8 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
           .locator("dd > bdi")
           .evaluateAll((values) => values.map((value) => value.parentElement?.clientWidth ?? 0))
         assert.isAtLeast(Math.min(...widths), 60, "values beside the form are not broken into single digits")
+        await page.getByRole("button", { name: "Review and send…" }).click()
+        await page.getByRole("dialog").getByText("0.001 ETH", { exact: true }).waitFor()
         await page.getByRole("button", { name: "Send", exact: true }).dblclick()
         await page.getByRole("heading", { name: "from-the-console" }).waitFor()
         await page.locator("h1").getByText("Confirmed").waitFor()

@@ -85,6 +85,8 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
         await page.keyboard.type("0.001")
         await tabTo(page, "#field-external_id")
         await page.keyboard.type("by-keyboard?/")
+        await tabToText(page, "button", "Review and send…")
+        await page.keyboard.press("Enter")
         await tabToText(page, "button", "Send")
         await page.keyboard.press("Enter")
         await page.getByRole("heading", { name: "by-keyboard?/" }).waitFor()
@@ -108,39 +110,34 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
     })
   )
 
-  it.effect(
-    "shows names with markup, writing from the right and many emoji as text, and all of a cut one on focus",
-    () =>
-      Effect.gen(function* () {
-        const running = yield* Console
-        yield* Effect.promise(async () => {
-          const relayer = await ownRelayer(running, "named")
-          const { page, problems } = await signIn(running, { width: 360 })
-          for (const name of ["<img src=x onerror=alert(1)>", "\u202Egnp.exe\u202C \u05D0\u05D1", "😀".repeat(256)]) {
-            const changed = await call(running, "PATCH", `relayers/${relayer}`, { name })
-            if (changed.status !== 200) assert.fail(`${name}: ${changed.error}`)
-            for (const route of ["/console/relayers", `/console/relayers/${relayer}`, "/console/audit"]) {
-              await page.goto(running.baseUrl + route)
-              await settled(page)
-              assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, route)
-              assert.strictEqual(await page.locator("img").count(), 0)
-            }
-            await page.goto(`${running.baseUrl}/console/relayers`)
-            const text = page.locator("tbody a bdi").filter({ hasText: name })
-            await text.waitFor()
-            const hidden = () => text.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)
-            // Isolated: the writing of the name does not turn the order of what follows it.
-            assert.strictEqual(await text.evaluate((bdi) => getComputedStyle(bdi).unicodeBidi), "isolate")
-            const isCut = name.startsWith("😀")
-            assert.strictEqual((await hidden()) > 0, isCut, name)
-            await page.locator("tbody a").filter({ hasText: name }).focus()
-            assert.strictEqual(await hidden(), 0, name)
+  it.effect("shows names with markup, writing from the right and many emoji as text, and all of a long one", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const relayer = await ownRelayer(running, "named")
+        const { page, problems } = await signIn(running, { width: 360 })
+        for (const name of ["<img src=x onerror=alert(1)>", "\u202Egnp.exe\u202C \u05D0\u05D1", "😀".repeat(256)]) {
+          const changed = await call(running, "PATCH", `relayers/${relayer}`, { name })
+          if (changed.status !== 200) assert.fail(`${name}: ${changed.error}`)
+          for (const route of ["/console/relayers", `/console/relayers/${relayer}`, "/console/audit"]) {
+            await page.goto(running.baseUrl + route)
+            await settled(page)
+            assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, route)
+            assert.strictEqual(await page.locator("img").count(), 0)
           }
-          await call(running, "PATCH", `relayers/${relayer}`, { name: "Own, named" })
-          assert.deepStrictEqual(problems, [])
-          await page.context().close()
-        })
+          await page.goto(`${running.baseUrl}/console/relayers`)
+          const text = page.locator("tbody a bdi").filter({ hasText: name })
+          await text.waitFor()
+          const hidden = () => text.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)
+          // Isolated: the writing of the name does not turn the order of what follows it.
+          assert.strictEqual(await text.evaluate((bdi) => getComputedStyle(bdi).unicodeBidi), "isolate")
+          assert.strictEqual(await hidden(), 0, name)
+        }
+        await call(running, "PATCH", `relayers/${relayer}`, { name: "Own, named" })
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
       })
+    })
   )
 
   it.effect("fits a window of 320 pixels, which is what a zoom of 400 % leaves of 1280", () =>

@@ -78,6 +78,8 @@ layer(Empty.layer, { timeout: 240_000, excludeTestServices: true })("a new user 
         await link(page, "Send").click()
         await page.locator("#field-to").fill("0x70997970c51812dc3a010c7d01b50e0d17dc79c8")
         await page.locator("#field-value").fill("0.001")
+        await button(page, "Review and send…").click()
+        await page.getByRole("dialog").getByText("0.001 ETH").waitFor()
         await button(page, "Send").click()
         await page.locator("h1").getByText("Confirmed").waitFor()
 

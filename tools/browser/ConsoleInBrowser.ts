@@ -180,6 +180,61 @@ export const violations = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(`${axe}; axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })
     .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 120)).join(" | ")))`)
 
+/**
+ * Texts that a reader does not see whole: those that an element or a table cuts off, that reach out of the box of an element around them, or
+ * that are shortened without the complete text and a button that copies it. Runs in the page.
+ */
+const findCut = () => {
+  /** Pixels. Boxes have fractions of pixels. */
+  const tolerance = 1.5
+  const named = (element: Element) => {
+    const name = element.tagName.toLowerCase() + (element.className === "" ? "" : `.${String(element.className)}`)
+    return name.replaceAll(" ", ".")
+  }
+  const isHidden = (element: Element) =>
+    !element.checkVisibility({ visibilityProperty: true }) || element.closest(".sr, .skip, .side, canvas") !== null
+  const faultOf = (
+    element: Element,
+    text: { readonly left: number; readonly right: number; readonly bottom: number }
+  ) => {
+    for (let box: Element | null = element; box !== null && box !== document.body; box = box.parentElement) {
+      const { display, overflowX, overflowY, position } = getComputedStyle(box)
+      if (display === "inline" || display === "contents") continue
+      const { left, right, bottom } = box.getBoundingClientRect()
+      if (text.right > right + tolerance || text.left < left - tolerance) {
+        return `${overflowX === "visible" ? "reaches out of" : "is cut by"} ${named(box)}`
+      }
+      if (overflowY === "hidden" && text.bottom > bottom + tolerance) return `is cut below by ${named(box)}`
+      if (position === "fixed") break
+    }
+    return undefined
+  }
+  const found = new Set<string>()
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const element = node.parentElement
+    const text = node.textContent?.trim() ?? ""
+    if (element === null || text === "" || isHidden(element) || element.closest("option") !== null) continue
+    const code = element.closest(".code")
+    const isWhole =
+      code !== null && code.querySelector("code[title]") !== null && code.querySelector("button.copy") !== null
+    if (/^\S{4,}…\S{4,}$/.test(text) && !isWhole) found.add(`"${text}" is shortened and cannot be copied`)
+    const range = document.createRange()
+    range.selectNodeContents(node)
+    const fault = [...range.getClientRects()].map((rect) => faultOf(element, rect)).find((one) => one !== undefined)
+    // An id or a hash may be cut where all of it is in the tooltip, and a button copies it.
+    if (fault !== undefined && !(isWhole && element.closest("code") !== null))
+      found.add(`"${text.slice(0, 60)}" ${fault}`)
+  }
+  for (const field of document.querySelectorAll<HTMLInputElement | HTMLSelectElement>("main input, main select")) {
+    if (!isHidden(field) && field.scrollWidth > field.clientWidth + tolerance)
+      found.add(`the field ${field.id} cuts its text`)
+  }
+  return [...found]
+}
+
+export const cutTexts = (page: Page): Promise<ReadonlyArray<string>> => page.evaluate(findCut)
+
 /** Ends the session of the page, which learns it from the next response. */
 export const endSession = (page: Page) =>
   page.evaluate(

@@ -184,6 +184,8 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("an operat
             await page.locator(`#field-${field}`).fill(typeof value === "string" ? value : JSON.stringify(value))
           }
           await page.locator("#field-external_id").fill(`by form on ${type}`)
+          await page.getByRole("button", { name: "Review and send…" }).click()
+          await page.getByRole("dialog").getByText("Test network").waitFor()
           await page.getByRole("button", { name: "Send", exact: true }).click()
           await page.getByRole("heading", { name: `by form on ${type}` }).waitFor()
           await page.locator("h1").getByText("Confirmed").waitFor()

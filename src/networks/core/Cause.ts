@@ -184,6 +184,45 @@ export const operatorCodes = [
   "signer_unauthorized"
 ] as const
 
+/**
+ * Codes with which an open transaction goes its way, or waits for what its sender or an operator wanted. With any other code, it waits for
+ * something that is missing, and nothing behind it that it holds goes on.
+ */
+const advancing: ReadonlySet<string> = new Set<KnownCode>([
+  "queued",
+  "relayer_paused",
+  "relayer_disabled",
+  "lane_window_full",
+  "waits_for_predecessors",
+  "not_before",
+  "nonce_taken",
+  "sending",
+  "in_pool",
+  "not_in_pool_rebroadcast",
+  "underpriced_bumping",
+  "yielding",
+  "canceling",
+  "canceled",
+  "expiring",
+  "mined_waiting",
+  "reverted_unconfirmed",
+  "reorged",
+  "refused_by_all",
+  "policy_changed",
+  "own_account_has_code",
+  "gap_filled",
+  "failed_unconfirmed",
+  "in_queue",
+  "try_again_later",
+  "refreshing",
+  "awaiting_expiry"
+])
+
+export const advancingCodes: ReadonlyArray<string> = [...advancing]
+
+/** Whether an open transaction with the code waits for something that is missing, such as funds. */
+export const waits = (code: string): boolean => !advancing.has(code)
+
 /** A code as it is read: another version of the service may have written it. */
 export const Code = openList(KnownCode).annotate({
   identifier: "TransactionCode",

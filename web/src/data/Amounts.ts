@@ -1,7 +1,7 @@
 // Amounts in the smallest unit of a chain, as exact integers, and how people read and write them.
-import { exact, native } from "../../../src/domain/chain/WholeUnits.ts"
+import { exact, native as smallestUnits } from "../../../src/domain/chain/WholeUnits.ts"
 
-export { exact, native as smallestUnits }
+export { exact, smallestUnits }
 
 /** The native token of a chain. */
 export interface Unit {
@@ -59,3 +59,40 @@ export const parse = (text: string, decimals: number): Parsed => {
   const value = BigInt(whole + fraction.padEnd(zeros, "0"))
   return value >= limit ? problem("too_large") : { ok: true, value }
 }
+
+// Amounts in sentences of the service, which writes them in the smallest unit.
+
+export interface Quantity {
+  readonly value: bigint
+  readonly unit: Unit
+}
+
+/** An evm amount of a network whose symbol is not known. */
+const ofSomeChain: Unit = { ...smallestUnits.evm, symbol: "× 10¹⁸ wei" }
+
+const written = /(\d+) (wei|lamports?|stroops?)( per gas)?(?![\w])/g
+
+/** A sentence with a price has no other amounts. */
+const isAboutPrices = (sentence: string): boolean => / wei per gas|gas price of \d/.test(sentence)
+
+const unitIn = (name: string, native: Unit | undefined): Unit => {
+  if (name.startsWith("lamport")) return smallestUnits.solana
+  if (name.startsWith("stroop")) return smallestUnits.stellar
+  return native?.decimals === smallestUnits.evm.decimals ? native : ofSomeChain
+}
+
+/** `native`: the unit of the network that the text is about, if it is known. */
+export const amountsIn = (text: string, native?: Unit): ReadonlyArray<string | Quantity> =>
+  text.split(/(?<=[.;:] )/).flatMap((sentence) => {
+    const parts: Array<string | Quantity> = []
+    let end = 0
+    for (const match of sentence.matchAll(written)) {
+      const [all, digits = "0", name = "wei", perGas] = match
+      parts.push(sentence.slice(end, match.index))
+      const isPrice = name === "wei" && isAboutPrices(sentence)
+      parts.push({ value: BigInt(digits), unit: isPrice ? gwei : unitIn(name, native) })
+      if (perGas !== undefined) parts.push(perGas)
+      end = match.index + all.length
+    }
+    return [...parts, sentence.slice(end)]
+  })

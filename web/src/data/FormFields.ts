@@ -1,6 +1,6 @@
 // The fields of a form, which the build derives from the schemas of the contract, and the JSON that they make.
 import { DateTime } from "effect"
-import { exact, parse } from "./Amounts.ts"
+import { exact, gwei, parse, shown } from "./Amounts.ts"
 import type { AmountProblem, Unit } from "./Amounts.ts"
 
 export type FieldKind =
@@ -52,6 +52,17 @@ export const decimalsOf = (field: FormField, entered: Entered, native: Unit): nu
   if (field.unit === undefined) return 0
   const chosen = entered[unitKey(field.name)]
   return chosen === undefined ? (field.unit === "price" ? 9 : native.decimals) : Number(chosen)
+}
+
+/** The hint of a field in the unit in which its amount is entered: descriptions of the API have the smallest unit. */
+export const hintOf = (field: FormField, native: Unit): string => {
+  if (field.unit === undefined) return field.hint
+  const unit = field.unit === "price" ? gwei : native
+  return field.hint
+    .replace(/,? in (wei per gas|wei|lamports|stroops)\b/g, "")
+    .replace(/^(Wei|Lamports|Stroops) /, "Amount ")
+    .replace(/\b(wei|lamports|stroops) that\b/g, "that")
+    .replace(/The default is (\d+)\./, (_, digits: string) => `The default is ${shown(BigInt(digits), unit)}.`)
 }
 
 type Read = { readonly value: unknown } | { readonly problem: Problem }

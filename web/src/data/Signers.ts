@@ -28,3 +28,6 @@ export const signerById = queries((id) =>
 /** Asks the key service, and signs a test message. */
 export const verifySigner = (id: string) =>
   call(({ signers }) => Effect.map(signers.verify({ params: params(id) }), ({ data }) => data))
+
+/** Refused while relayers sign with it. */
+export const deleteSigner = (id: string) => call(({ signers }) => signers.delete({ params: params(id) }))

@@ -33,7 +33,7 @@ export const openStatuses = ["pending", "sent", "submitted", "mined"] as const
 
 export const finalStatuses = ["confirmed", "failed", "canceled", "expired"] as const
 
-export const isOpen = (transaction: Pick<Transaction, "status">): boolean =>
+export const isOpen = (transaction: { readonly status: string }): boolean =>
   openStatuses.some((status) => status === transaction.status)
 
 const readQuery = queryReader(AllTransactionsQuery, ["status", "relayer_id", "code"])

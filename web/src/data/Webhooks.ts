@@ -1,13 +1,13 @@
 // Receivers of webhooks, and the deliveries to them.
 import { Effect } from "effect"
-import type { Delivery, DeliveryStatistics, Notification } from "../../../src/client/Client.ts"
+import type { Delivery, DeliveryStatistics, Notification, TestDelivery } from "../../../src/client/Client.ts"
 import { DeliveryId, DeliveryQuery, ReplayDeliveries } from "../../../src/domain/notification/Delivery.ts"
 import { NotificationId, UpdateNotification } from "../../../src/domain/notification/Notification.ts"
 import { call, callById, once } from "./Client.ts"
 import { bodyReader, pageOf, queryReader, versionOf } from "./Pages.ts"
 import { queries, query } from "./Registry.ts"
 
-export type { Delivery, DeliveryStatistics, Notification }
+export type { Delivery, DeliveryStatistics, Notification, TestDelivery }
 
 const all = 1_000
 

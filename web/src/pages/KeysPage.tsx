@@ -26,7 +26,10 @@ const columns: ReadonlyArray<Column<ApiKey>> = [
     )
   },
   { head: text.scopes, cell: ({ scopes }) => <code class="wrap">{scopes.join(" ")}</code> },
-  { head: text.relayers, card: "hidden", cell: ({ relayer_ids }) => relayer_ids?.join(", ") ?? text.all },
+  {
+    head: text.relayers,
+    cell: ({ relayer_ids }) => <bdi class="wrap">{relayer_ids?.join(", ") ?? text.all}</bdi>
+  },
   {
     head: text.used,
     isNumber: true,
@@ -35,7 +38,6 @@ const columns: ReadonlyArray<Column<ApiKey>> = [
   {
     head: text.ends,
     isNumber: true,
-    card: "hidden",
     cell: ({ expires_at }) => (expires_at === undefined ? text.never : <Until at={expires_at} />)
   },
   { head: text.createdBy, card: "hidden", cell: ({ created_by }) => created_by ?? "–" }

@@ -24,6 +24,7 @@ import { NoScope } from "../parts/NoScope.tsx"
 import { Page, Tabs } from "../parts/Page.tsx"
 import { refusedFields } from "../parts/Patch.tsx"
 import { Secret } from "../parts/Secret.tsx"
+import { useRelayers } from "../parts/useChains.ts"
 import { useAnswered, useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
 import { NotFoundPage } from "./NotFoundPage.tsx"
 import { Writes } from "../parts/Writes.tsx"
@@ -97,17 +98,24 @@ const isSignerType = (type: string): type is keyof typeof text.signerTypes => ty
 
 const isKind = (name: string): name is Kind => name in kinds
 
+/** More check boxes would be no help: their ids are entered. */
+const mostShown = 100
+
 /** Values that exist already, to choose from. A list that this session may not read is a text field. */
 const useKnown = (type: string): Readonly<Record<string, ReadonlyArray<string>>> => {
   const networks = useQuery(networkList).value
   const signers = useQuery(signerList).value
   const webhooks = useQuery(webhookList).value
+  const relayers = useRelayers()
   return {
     ...(networks === undefined
       ? {}
       : { network: networks.filter(({ network_type }) => network_type === type).map(({ name }) => name) }),
     ...(signers === undefined ? {} : { signer_id: signers.map(({ id }) => id) }),
-    ...(webhooks === undefined ? {} : { notification_id: webhooks.map(({ id }) => id) })
+    ...(webhooks === undefined ? {} : { notification_id: webhooks.map(({ id }) => id) }),
+    ...(relayers === undefined || relayers.length === 0 || relayers.length > mostShown
+      ? {}
+      : { relayer_ids: relayers.map(({ id }) => id) })
   }
 }
 
@@ -203,6 +211,14 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
   )
 }
 
+/** A key that is limited to relayers chooses from them: an id that was mistyped would make a key that can do nothing. */
+const KeyForm = ({ type }: { readonly type: string }) =>
+  useRelayers() === undefined && may(useAtom(sessionState), "relayers:read") ? (
+    <Bars rows={8} />
+  ) : (
+    <CreateForm kind="key" type={type} />
+  )
+
 /** A relayer chooses from three lists. Without them, its fields would be text fields. */
 const RelayerForm = ({ type }: { readonly type: string }) =>
   useAnswered(useQuery(networkList), useQuery(signerList), useQuery(webhookList)) ? (
@@ -233,6 +249,8 @@ export const NewPage = () => {
       {kind === "signer" && isSignerType(type) && <p class="sub">{text.signerTypes[type]}</p>}
       {kind === "relayer" ? (
         <RelayerForm key={type} type={type} />
+      ) : kind === "key" ? (
+        <KeyForm type={type} />
       ) : (
         <CreateForm key={`${kind} ${type}`} kind={kind} type={type} />
       )}

@@ -14,6 +14,7 @@ import { Page } from "../parts/Page.tsx"
 import { At } from "../parts/Time.tsx"
 import { TransactionRows } from "../parts/TransactionRows.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
+import { useChains } from "../parts/useChains.ts"
 import { useEventsAbout, useTail } from "../parts/useEvents.ts"
 import { Deliveries } from "./overview/Deliveries.tsx"
 import { FirstSteps } from "./overview/FirstSteps.tsx"
@@ -67,6 +68,7 @@ const Attention = () => {
 const Open = () => {
   const key = new URLSearchParams([["per_page", "20"], ...openStatuses.map((status) => ["status", status])])
   const query = useQuery(transactionPage(key.toString()), refreshed)
+  const chainOf = useChains()
   return (
     <Block
       title={words.relayers.open}
@@ -81,7 +83,7 @@ const Open = () => {
         rows.length === 0 ? (
           <Empty text={words.relayers.noOpen} />
         ) : (
-          <TransactionRows label={words.relayers.open} rows={rows} />
+          <TransactionRows label={words.relayers.open} rows={rows} chainOf={chainOf} />
         )
       }
     </Block>

@@ -25,6 +25,7 @@ import { Code } from "../parts/Copy.tsx"
 import { useQuestion } from "../parts/Dialog.tsx"
 import type { Question } from "../parts/Dialog.tsx"
 import { Page, Tabs } from "../parts/Page.tsx"
+import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { Say } from "../parts/Say.tsx"
 import { markOf, relayerMark } from "../parts/States.ts"
 import { Tag } from "../parts/Tag.tsx"
@@ -34,6 +35,7 @@ import { FirstCheck } from "./relayer/FirstCheck.tsx"
 import { RelayerEvents, RelayerTransactions } from "./relayer/Lists.tsx"
 import { RelayerNonces } from "./relayer/Nonces.tsx"
 import { RelayerPolicies } from "./relayer/Policies.tsx"
+import { RelayerSettings } from "./relayer/Settings.tsx"
 import { RelayerSummary } from "./relayer/Summary.tsx"
 import { RelayerUrls } from "./relayer/Urls.tsx"
 import { Writes } from "../parts/Writes.tsx"
@@ -60,6 +62,7 @@ const tabs: ReadonlyArray<{
 }> = [
   { name: "", label: text.summary, content: RelayerSummary },
   { name: "transactions", label: text.transactions, scope: "transactions:read", content: RelayerTransactions },
+  { name: "settings", label: text.settings, content: RelayerSettings },
   { name: "policies", label: text.policies, content: RelayerPolicies },
   { name: "urls", label: text.urls, content: RelayerUrls },
   {
@@ -89,6 +92,7 @@ const Explanation = ({ relayer, said }: { readonly relayer: Relayer; readonly sa
       code={said.code}
       since={said.since}
       nextAt={said.next_at}
+      unit={unit}
     >
       {said.funding !== undefined && (
         <span class="fund">
@@ -217,7 +221,9 @@ export const RelayerPage = () => {
       sub={
         relayer === undefined ? undefined : (
           <>
-            <code>{relayer.id}</code> · {relayer.network} · <Code text={relayer.address} full />
+            <code>{relayer.id}</code> ·{" "}
+            <ResourceLink type="network" id={`${relayer.network_type}:${relayer.network}`} /> ·{" "}
+            <Code text={relayer.address} full />
           </>
         )
       }

@@ -3,12 +3,16 @@ import type { Effect } from "effect"
 import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
 import type { Failure } from "../data/Failure.ts"
-import { bodyOf } from "../data/FormFields.ts"
-import type { Entered, Problems } from "../data/FormFields.ts"
+import { bodyOf, decimalsOf } from "../data/FormFields.ts"
+import type { Entered, Form, FormField, Problems } from "../data/FormFields.ts"
 import { forms } from "../data/Forms.ts"
 import { unitOf } from "../data/Chains.ts"
+import { gwei } from "../data/Amounts.ts"
 import type { Unit } from "../data/Amounts.ts"
+import { movesOf } from "../data/Moves.ts"
+import type { Move } from "../data/Moves.ts"
 import { networkList } from "../data/Networks.ts"
+import type { Network } from "../data/Networks.ts"
 import { act } from "../data/Registry.ts"
 import { relayerById } from "../data/Relayers.ts"
 import type { Relayer } from "../data/Relayers.ts"
@@ -17,11 +21,15 @@ import type { SendingType } from "../data/Transactions.ts"
 import { words } from "../words.ts"
 import { Amount } from "../parts/Amount.tsx"
 import { Bars, Failed, Loaded } from "../parts/Block.tsx"
+import { Code } from "../parts/Copy.tsx"
 import { Curl } from "../parts/Curl.tsx"
+import { Confirm } from "../parts/Dialog.tsx"
 import { SchemaForm } from "../parts/Form.tsx"
+import { Icon } from "../parts/Icon.tsx"
 import { Empty } from "../parts/List.tsx"
-import { Page } from "../parts/Page.tsx"
+import { Facts, Page } from "../parts/Page.tsx"
 import { refusedFields } from "../parts/Patch.tsx"
+import { Tag, mark } from "../parts/Tag.tsx"
 import { Tree } from "../parts/Tree.tsx"
 import { useAnswered, useQuery } from "../parts/useAtom.ts"
 import { Writes } from "../parts/Writes.tsx"
@@ -39,9 +47,86 @@ interface Props {
   readonly type: SendingType
 }
 
+/** Fields that the review names by themselves, or that are lists of what it names. */
+const reviewed: ReadonlySet<string> = new Set(["to", "value", "network", "instructions", "operations"])
+
+const unitText = (field: FormField, entered: Entered, native: Unit): string => {
+  if (field.unit === undefined) return ""
+  const decimals = decimalsOf(field, entered, native)
+  if (decimals === 0) return ` ${field.unit === "price" ? gwei.smallest : native.smallest}`
+  return ` ${decimals === native.decimals && field.unit === "native" ? native.symbol : gwei.symbol}`
+}
+
+/** What else is entered, as it is entered. */
+const othersOf = (form: Form, entered: Entered, native: Unit) =>
+  form.flatMap((field) => {
+    const value = entered[field.name]?.trim() ?? ""
+    return value === "" || reviewed.has(field.name)
+      ? []
+      : [[field.name, `${value}${unitText(field, entered, native)}`] as const]
+  })
+
+/** The relayer's page says why. */
+const StateOf = ({ relayer }: { readonly relayer: Relayer }) => {
+  if (!relayer.paused && !relayer.system_disabled) return null
+  return (
+    <p class="say warn" role="status">
+      <Icon name="warn" size={17} />
+      <span>{relayer.paused ? text.paused : text.disabled}</span>
+    </p>
+  )
+}
+
+/** A session that may not read networks does not see which kind it is. */
+const markOfNetwork = (network: Network | undefined) => {
+  if (network === undefined) return mark("warn", text.unknownNetwork)
+  return network.is_testnet ? mark("info", text.testnet) : mark("warn", text.mainnet)
+}
+
+interface ReviewProps {
+  readonly relayer: Relayer
+  readonly network: Network | undefined
+  readonly moves: ReadonlyArray<Move>
+  readonly others: ReadonlyArray<readonly [name: string, value: string]>
+  /** Absent: it was not simulated as it is entered now. */
+  readonly most: bigint | undefined
+  readonly unit: Unit
+}
+
+/** The second look: nobody sends to a main network, or to a wrong receiver, by one click. */
+const Review = ({ relayer, network, moves, others, most, unit }: ReviewProps) => (
+  <>
+    <StateOf relayer={relayer} />
+    <Facts
+      facts={[
+        [
+          words.relayers.network,
+          <>
+            {relayer.network_type}:{relayer.network} <Tag {...markOfNetwork(network)} />
+          </>
+        ],
+        [words.relayers.one, <bdi>{relayer.name}</bdi>],
+        [text.from, <Code text={relayer.address} full />],
+        ...(moves.length === 0 ? [[text.moves, text.unknownMoves] as const] : []),
+        ...moves.flatMap(({ amount, unit, to }) => [
+          [words.transactions.amount, amount !== undefined && <Amount value={amount} unit={unit} />] as const,
+          [
+            words.transactions.receiver,
+            to === undefined ? words.transaction.creation : <Code text={to} full />
+          ] as const
+        ]),
+        [text.most, most !== undefined && <Amount value={most} unit={unit} />],
+        ...others.map(([name, value]) => [<code>{name}</code>, <bdi class="wrap">{value}</bdi>] as const)
+      ]}
+    />
+  </>
+)
+
 const SendForm = ({ relayer, type }: Props) => {
   const { route } = useLocation()
-  const native = unitOf(relayer.network_type, relayer.network, useQuery(networkList).value)
+  const networks = useQuery(networkList).value
+  const native = unitOf(relayer.network_type, relayer.network, networks)
+  const network = networks?.find(({ name, network_type }) => name === relayer.network && network_type === type)
   const form = forms[formNames[type]] ?? []
   // A send of stellar names the network of its relayer, so that nobody has to type it.
   const [entered, setEntered] = useState<Entered>(
@@ -49,11 +134,13 @@ const SendForm = ({ relayer, type }: Props) => {
   )
   const [problems, setProblems] = useState<Problems>({})
   const [failure, setFailure] = useState<Failure>()
-  const [simulation, setSimulation] = useState<Simulated>()
+  const [simulation, setSimulation] = useState<{ readonly of: string; readonly found: Simulated }>()
+  const [isReviewed, setReviewed] = useState(false)
   const [isBusy, setBusy] = useState(false)
   /** The same for each try of this form, so that a second click sends nothing twice. */
   const [key, renewKey] = useState(() => crypto.randomUUID())
   const made = bodyOf(form, entered, native)
+  const json = JSON.stringify(made.json)
 
   const refused = (failure: Failure) => {
     setFailure(failure)
@@ -69,28 +156,55 @@ const SendForm = ({ relayer, type }: Props) => {
     setBusy(true)
     const outcome = await act(simulateTransaction(type, relayer.id, made.json))
     setBusy(false)
-    if (outcome.ok) setSimulation(outcome.value)
+    if (outcome.ok) setSimulation({ of: json, found: outcome.value })
     else refused(outcome.failure)
   }
-  const onSend = async (event: Event) => {
+  const onReview = (event: Event) => {
     event.preventDefault()
-    if (!begin()) return
-    setBusy(true)
+    if (begin()) setReviewed(true)
+  }
+  const onSend = async () => {
     const outcome = await act(sendTransaction(type, relayer.id, made.json, key))
-    setBusy(false)
-    if (!outcome.ok) return refused(outcome.failure)
-    renewKey(crypto.randomUUID())
-    route(`/console/transactions/${outcome.value.id}?relayer=${encodeURIComponent(relayer.id)}`)
+    if (outcome.ok) {
+      renewKey(crypto.randomUUID())
+      route(`/console/transactions/${outcome.value.id}?relayer=${encodeURIComponent(relayer.id)}`)
+    } else if (outcome.failure.status === 400) {
+      // Its problems are shown at the fields.
+      setReviewed(false)
+      refused(outcome.failure)
+    }
+    return outcome
   }
   return (
     <div class="grid g21">
-      <form class="card pad" onSubmit={onSend}>
+      {isReviewed && (
+        <Confirm
+          question={{
+            title: text.review,
+            text: (
+              <Review
+                relayer={relayer}
+                network={network}
+                moves={movesOf(type, made.json, native)}
+                others={othersOf(form, entered, native)}
+                most={simulation?.of === json ? costOf(simulation.found) : undefined}
+                unit={native}
+              />
+            ),
+            action: text.send,
+            act: onSend
+          }}
+          onClose={() => setReviewed(false)}
+        />
+      )}
+      <form class="card pad" onSubmit={onReview}>
+        <StateOf relayer={relayer} />
         <SchemaForm form={form} native={native} entered={entered} problems={problems} onChange={setEntered} />
         {failure !== undefined && Object.keys(problems).length === 0 && <Failed failure={failure} />}
         <div class="do">
           <Writes>
             <button class="btn p" type="submit" aria-disabled={isBusy}>
-              {isBusy ? text.busy : text.send}
+              {isBusy ? text.busy : text.reviewAndSend}
             </button>
             <button class="btn" type="button" aria-disabled={isBusy} onClick={onSimulate}>
               {text.simulate}
@@ -104,7 +218,7 @@ const SendForm = ({ relayer, type }: Props) => {
           {simulation === undefined ? (
             <Empty text={text.notSimulated} />
           ) : (
-            <Simulation simulation={simulation} unit={native} />
+            <Simulation simulation={simulation.found} unit={native} />
           )}
         </section>
         <Curl method="POST" path={`/api/v1/relayers/${relayer.id}/transactions`} body={made.json} />
@@ -121,18 +235,46 @@ const costOf = (simulation: Simulated): bigint | undefined => {
   return "price" in simulation ? simulation.price?.max_cost : undefined
 }
 
+/** Why a send would be refused, held, or fail: for evm in sentences, else as codes. */
+const problemsIn = (simulation: Simulated): ReadonlyArray<string> => {
+  if ("verdict" in simulation) return simulation.verdict
+  const { problems, revert_reason, would_revert } = simulation
+  return [
+    ...problems.map(({ field, message }) => `${field}: ${message}`),
+    ...(would_revert === true ? [`${text.wouldRevert}${revert_reason === undefined ? "" : `: ${revert_reason}`}`] : [])
+  ]
+}
+
+const Verdict = ({ simulation }: { readonly simulation: Simulated }) => {
+  const problems = problemsIn(simulation)
+  return (
+    <div class="pad">
+      <Tag {...(problems.length === 0 ? mark("ok", text.wouldWork) : mark("warn", text.wouldNot))} />
+      <ul class="values">
+        {problems.map((problem) => (
+          <li key={problem}>
+            <bdi class="wrap">{problem}</bdi>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
 const Simulation = ({ simulation, unit }: { readonly simulation: Simulated; readonly unit: Unit }) => {
   const cost = costOf(simulation)
   return (
     <>
+      <Verdict simulation={simulation} />
       {cost !== undefined && (
         <p class="pad">
           {"max_fee" in simulation ? text.feeAtMost : text.costAtMost} <Amount value={cost} unit={unit} />
         </p>
       )}
-      <div class="stack">
+      <details class="stack">
+        <summary class="pad">{text.allFigures}</summary>
         <Tree value={simulation} />
-      </div>
+      </details>
     </>
   )
 }

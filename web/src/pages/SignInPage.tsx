@@ -48,7 +48,7 @@ export const SignInForm = ({ title }: { readonly title: string }) => {
         {failure !== undefined && <Problem failure={failure} />}
       </div>
       <p class="hint" id="key-hint">
-        {text.hint} <code>{text.hintFile}</code>. {text.hintRest}
+        {text.hint} <code>{text.hintFile}</code> {text.hintRest}
       </p>
       <label class="check">
         <input

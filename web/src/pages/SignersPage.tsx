@@ -1,17 +1,18 @@
 // The list of signers, and one of them: its addresses, the relayers that sign with it, and whether its key works.
-import { useRoute } from "preact-iso"
+import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
 import type { Failure } from "../data/Failure.ts"
-import { act } from "../data/Registry.ts"
+import { act, refresh } from "../data/Registry.ts"
 import { relayerPage } from "../data/Relayers.ts"
 import { may, sessionState } from "../data/Session.ts"
-import { signerById, signerPage, verifySigner } from "../data/Signers.ts"
+import { deleteSigner, signerById, signerList, signerPage, verifySigner } from "../data/Signers.ts"
 import type { Signer } from "../data/Signers.ts"
 import { words } from "../words.ts"
 import { Block, Failed, Loaded } from "../parts/Block.tsx"
 import { Code } from "../parts/Copy.tsx"
 import { Created } from "../parts/Created.tsx"
-import { Dialog } from "../parts/Dialog.tsx"
+import { Dialog, useQuestion } from "../parts/Dialog.tsx"
+import type { Question } from "../parts/Dialog.tsx"
 import { Empty, List, UnreadableRows } from "../parts/List.tsx"
 import type { Column } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
@@ -152,6 +153,37 @@ export const SignersPage = () => {
   )
 }
 
+/** Types whose key exists only in the database of the service, unless its owner has a copy. */
+const stored: ReadonlySet<string> = new Set(["plain", "local"])
+
+const Delete = ({ signer: { id, type } }: { readonly signer: Signer }) => {
+  const { route } = useLocation()
+  const [dialog, ask] = useQuestion()
+  const question: Question = {
+    title: text.deleteTitle,
+    text: stored.has(type) ? text.deleteStored : text.deleteReference,
+    action: words.relayers.deleteAction,
+    isDangerous: true,
+    typed: id,
+    act: async () => {
+      const outcome = await act(deleteSigner(id))
+      refresh(signerPage, signerList)
+      if (outcome.ok) route("/console/signers")
+      return outcome
+    }
+  }
+  return (
+    <>
+      <Writes>
+        <button class="btn s d" type="button" onClick={() => ask(question)}>
+          {words.relayers.delete}
+        </button>
+      </Writes>
+      {dialog}
+    </>
+  )
+}
+
 const Relayers = ({ id }: { readonly id: string }) => {
   const key = new URLSearchParams({ signer_id: id, per_page: "100" })
   const query = useQuery(relayerPage(key.toString()))
@@ -187,7 +219,15 @@ export const SignerPage = () => {
           </>
         )
       }
-      actions={query.value !== undefined && may(session, "signers:write") && <Verify id={id} />}
+      actions={
+        query.value !== undefined &&
+        may(session, "signers:write") && (
+          <>
+            <Verify id={id} />
+            <Delete signer={query.value} />
+          </>
+        )
+      }
     >
       <Loaded query={query} rows={6}>
         {(signer) => (

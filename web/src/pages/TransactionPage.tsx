@@ -1,6 +1,9 @@
 // A transaction: what the service says of it, its timeline with what comes next, its attempts, and what a person can do.
 import { useRoute } from "preact-iso"
 import { isOfNetwork } from "../../../src/client/Networks.ts"
+import { waits } from "../../../src/networks/core/Cause.ts"
+import type { Unit } from "../data/Amounts.ts"
+import { unitOf } from "../data/Chains.ts"
 import { networkList } from "../data/Networks.ts"
 import { relayerById } from "../data/Relayers.ts"
 import { may, sessionState } from "../data/Session.ts"
@@ -8,7 +11,7 @@ import { isOpen, relayerOf, transactionByKey, transactionExplanation, transactio
 import type { Transaction } from "../data/Transactions.ts"
 import { words } from "../words.ts"
 import { Failed, Loaded } from "../parts/Block.tsx"
-import { CopyButton, shortened } from "../parts/Copy.tsx"
+import { CopyButton } from "../parts/Copy.tsx"
 import { Page } from "../parts/Page.tsx"
 import { Say } from "../parts/Say.tsx"
 import { markOf } from "../parts/States.ts"
@@ -27,19 +30,26 @@ const text = words.transaction
 /** Milliseconds between two looks at an open transaction. */
 const refreshed = 5_000
 
-const Explained = ({ id, transaction }: { readonly id: string; readonly transaction: Transaction }) => {
+interface ExplainedProps {
+  readonly id: string
+  readonly transaction: Transaction
+  readonly unit: Unit
+}
+
+const Explained = ({ id, transaction, unit }: ExplainedProps) => {
   const said = useQuery(transactionExplanation(id), isOpen(transaction) ? refreshed : undefined)
   useChange(transaction.status, said.refresh)
   return (
     <Loaded query={said} rows={1}>
       {(said) => (
         <Say
-          mark={markOf(said.status)}
+          mark={isOpen(transaction) && waits(said.code) ? markOf("waiting") : markOf(said.status)}
           reason={said.reason}
           next={said.next}
           code={said.code}
           since={said.since}
           nextAt={said.next_at}
+          unit={unit}
         />
       )}
     </Loaded>
@@ -56,19 +66,20 @@ const Content = ({
     ({ name, network_type }) => name === relayer.network && network_type === relayer.network_type
   )
   const context = { relayer, network }
+  const unit = unitOf(relayer.network_type, relayer.network, networks.value)
   return (
     <>
       <div class="sub">
         <Summary transaction={transaction} {...context} />
       </div>
-      <Explained id={id} transaction={transaction} />
+      <Explained id={id} transaction={transaction} unit={unit} />
       <div class="grid g21">
         <div class="grid">
           {isOfNetwork("evm", transaction) && <FeePlot id={id} transaction={transaction} />}
           <Attempts transaction={transaction} {...context} />
         </div>
         <div class="grid">
-          <Timeline id={id} transaction={transaction} />
+          <Timeline id={id} transaction={transaction} unit={unit} />
           <section class="card" aria-label={text.details}>
             <h2>{text.details}</h2>
             <Details transaction={transaction} {...context} />
@@ -105,7 +116,7 @@ const KnownTransaction = ({ relayer, id }: { readonly relayer: string; readonly 
   const query = useQuery(transactionByKey(key), refreshed)
   const transaction = query.value
   useEventsAbout(({ resource_id }) => resource_id === id, query.refresh)
-  const title = transaction?.external_id ?? shortened(id)
+  const title = transaction?.external_id ?? id
   return (
     <Page
       title={title}
@@ -145,7 +156,7 @@ const UnknownRelayer = ({ id }: { readonly id: string }) => {
   const query = useQuery(relayerOf(id))
   if (typeof query.value === "string") return <KnownTransaction relayer={query.value} id={id} />
   return (
-    <Page title={shortened(id)} crumbs={crumbs}>
+    <Page title={id} crumbs={crumbs}>
       <Loaded query={query} rows={8}>
         {() => <Failed failure={notFound} />}
       </Loaded>

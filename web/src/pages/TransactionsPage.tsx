@@ -7,6 +7,7 @@ import { Empty, Pager } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
 import { TransactionRows } from "../parts/TransactionRows.tsx"
 import { useQuery, useSearch } from "../parts/useAtom.ts"
+import { useChains } from "../parts/useChains.ts"
 
 const text = words.transactions
 
@@ -34,6 +35,7 @@ export const TransactionsPage = () => {
   const key = new URLSearchParams(parameters)
   if (!key.has("per_page")) key.set("per_page", perPage)
   const query = useQuery(transactionPage(key.toString()))
+  const chainOf = useChains()
   const isFiltered = filters.some((name) => parameters.has(name))
   return (
     <Page
@@ -62,7 +64,7 @@ export const TransactionsPage = () => {
             </Empty>
           ) : (
             <>
-              <TransactionRows label={text.title} rows={rows} />
+              <TransactionRows label={text.title} rows={rows} chainOf={chainOf} />
               <Pager
                 first={parameters.has("cursor") ? href({ cursor: undefined }) : undefined}
                 next={next === undefined ? undefined : href({ cursor: next })}

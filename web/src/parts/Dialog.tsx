@@ -43,14 +43,16 @@ export interface Question {
   readonly text: ComponentChildren
   readonly action: string
   readonly isDangerous?: boolean
+  /** Says what happens without the action, if "Cancel" could be mistaken for it. */
+  readonly keep?: string
   /** This id is typed before the action can be chosen. */
   readonly typed?: string
   readonly act: () => Promise<Outcome<unknown>>
 }
 
 /** Focus starts on "Cancel". A failure stays in the dialog. */
-const Confirm = ({ question, onClose }: { readonly question: Question; readonly onClose: () => void }) => {
-  const { title, text, action, isDangerous = false, typed, act } = question
+export const Confirm = ({ question, onClose }: { readonly question: Question; readonly onClose: () => void }) => {
+  const { title, text, action, isDangerous = false, keep = words.confirm.cancel, typed, act } = question
   const [written, write] = useState("")
   const [isBusy, setBusy] = useState(false)
   const [failure, setFailure] = useState<Failure>()
@@ -84,7 +86,7 @@ const Confirm = ({ question, onClose }: { readonly question: Question; readonly 
       {failure !== undefined && <Failed failure={failure} />}
       <div class="do">
         <button class="btn" type="button" autofocus onClick={onClose}>
-          {words.confirm.cancel}
+          {keep}
         </button>
         <Writes>
           <button class={isDangerous ? "btn d" : "btn p"} type="button" aria-disabled={!isReady} onClick={onAct}>

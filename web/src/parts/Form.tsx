@@ -1,7 +1,7 @@
 // A form of the fields that the build derives from a schema. Each problem is at its field.
 import { useEffect, useRef } from "preact/hooks"
 import { exact, grouped, parse } from "../data/Amounts.ts"
-import { decimalsOf, withText } from "../data/FormFields.ts"
+import { decimalsOf, hintOf, withText } from "../data/FormFields.ts"
 import type { Entered, Form, Problem, Problems } from "../data/FormFields.ts"
 import { words } from "../words.ts"
 import { Input, idOf } from "./FormInputs.tsx"
@@ -70,7 +70,7 @@ const Field = (props: InputProps) => {
         </p>
       )}
       <p class="hint" id={`${idOf(field.name)}-hint`}>
-        <Marked text={field.hint} /> {text.kinds[field.kind]}
+        <Marked text={hintOf(field, props.native)} /> {text.kinds[field.kind]}
         {example !== undefined && (
           <>
             {" "}

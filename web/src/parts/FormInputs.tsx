@@ -60,6 +60,12 @@ const Units = ({ field, entered, native, set }: InputProps) => {
   )
 }
 
+/** What stands for no value: nothing that exists is chosen by default. */
+const emptyOf = ({ name, isRequired }: FormField, known: InputProps["known"]): string => {
+  if (isRequired === true) return text.choose
+  return known?.[name] === undefined ? text.byDefault : text.none
+}
+
 const Choice = ({ options, props }: { readonly options: ReadonlyArray<string>; readonly props: InputProps }) => {
   const { field, entered, set } = props
   const value = entered[field.name] ?? ""
@@ -70,7 +76,7 @@ const Choice = ({ options, props }: { readonly options: ReadonlyArray<string>; r
       aria-describedby={`${idOf(field.name)}-hint`}
       onChange={({ currentTarget }) => set(field.name, currentTarget.value)}
     >
-      <option value="">{field.isRequired === true ? text.choose : text.byDefault}</option>
+      <option value="">{emptyOf(field, props.known)}</option>
       {options.map((option) => (
         <option key={option} value={option}>
           {field.kind === "boolean" ? (option === "true" ? text.yes : text.no) : option}
@@ -135,6 +141,10 @@ export const Input = (props: InputProps) => {
     "aria-describedby": `${idOf(field.name)}-hint`
   }
   if (field.kind === "choices") return <Choices {...props} />
+  const existing = known?.[field.name]
+  if (field.kind === "lines" && existing !== undefined) {
+    return <Choices {...props} field={{ ...field, choices: existing }} />
+  }
   const options = known?.[field.name] ?? field.choices ?? (field.kind === "boolean" ? ["true", "false"] : undefined)
   if (options !== undefined) return <Choice options={options} props={props} />
   if (multiline.has(field.kind)) {

@@ -71,14 +71,14 @@ export const Tabs = ({ label, tabs }: { readonly label: string; readonly tabs: R
 export const Facts = ({
   facts
 }: {
-  readonly facts: ReadonlyArray<readonly [name: string, value: ComponentChildren]>
+  readonly facts: ReadonlyArray<readonly [name: ComponentChildren, value: ComponentChildren]>
 }) => (
   <dl class="kv">
     {facts
       .filter(([, value]) => value !== undefined && value !== null && value !== false)
-      .map(([name, value]) => (
+      .map(([name, value], index) => (
         <>
-          <dt key={name}>{name}</dt>
+          <dt key={index}>{name}</dt>
           <dd>{value}</dd>
         </>
       ))}

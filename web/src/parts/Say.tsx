@@ -1,6 +1,7 @@
 // What the service says of an object: its reason, what comes next, and what a person can do.
 import type { DateTime } from "effect"
 import type { ComponentChildren } from "preact"
+import type { Unit } from "../data/Amounts.ts"
 import { words } from "../words.ts"
 import { Icon } from "./Icon.tsx"
 import { Marked } from "./Marked.tsx"
@@ -14,23 +15,25 @@ interface Props {
   readonly code?: string
   readonly since?: DateTime.Utc | undefined
   readonly nextAt?: DateTime.Utc | undefined
+  /** Of the amounts in the sentences. */
+  readonly unit?: Unit
   /** Buttons. */
   readonly children?: ComponentChildren
 }
 
 /** Sentences are those of the service. The code can be searched in the documents. */
-export const Say = ({ mark, reason, next, code, since, nextAt, children }: Props) => (
+export const Say = ({ mark, reason, next, code, since, nextAt, unit, children }: Props) => (
   <div class={`say ${mark.tone}`} role="status">
     <Icon name={mark.icon} size={17} />
     <div>
       <b>
         <bdi>
-          <Marked text={reason} />
+          <Marked text={reason} unit={unit} />
         </bdi>
       </b>
       <p>
         <bdi>
-          <Marked text={next} />
+          <Marked text={next} unit={unit} />
         </bdi>
       </p>
       <p>

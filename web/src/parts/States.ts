@@ -10,6 +10,7 @@ const marks: Readonly<Record<string, Mark>> = {
   enabled: mark("ok", states.enabled),
   degraded: mark("warn", states.degraded),
   failing: mark("warn", states.failing),
+  waiting: mark("warn", states.waiting),
   disabled: mark("bad", states.disabled),
   unknown: mark("off", states.unknown),
   paused: mark("off", states.paused, "pause"),

@@ -1,8 +1,13 @@
 // Transactions in a table: of all relayers, of one, or the open ones of one.
+import { waits } from "../../../src/networks/core/Cause.ts"
+import type { Unit } from "../data/Amounts.ts"
+import { movesOf } from "../data/Moves.ts"
+import { isOpen } from "../data/Transactions.ts"
+import { words } from "../words.ts"
+import { Amount } from "./Amount.tsx"
+import { Code } from "./Copy.tsx"
 import { List } from "./List.tsx"
 import type { Column } from "./List.tsx"
-import { words } from "../words.ts"
-import { Code, shortened } from "./Copy.tsx"
 import { markOf } from "./States.ts"
 import { Tag } from "./Tag.tsx"
 import { Age } from "./Time.tsx"
@@ -11,6 +16,7 @@ import type { DateTime } from "effect"
 interface Row {
   readonly id: string
   readonly relayer_id: string
+  readonly network_type: string
   readonly status: string
   readonly code?: string
   readonly external_id?: string
@@ -37,23 +43,74 @@ const numberHead = (rows: ReadonlyArray<Row>): string => {
   return rows.every(({ nonce }) => nonce === undefined) ? text.sequence : text.place
 }
 
-const columnsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<Column<Row>> => [
-  { head: text.state, card: "state", cell: ({ status }) => <Tag {...markOf(status)} /> },
+/** The network of a row, if the session may see it, and the unit of its amounts. */
+export interface RowChain {
+  readonly network?: string
+  readonly unit: Unit
+}
+
+type ChainOf = (row: Row) => RowChain
+
+/** Of several moves, the first one, and that there are more. */
+const moveOf = (row: Row, chainOf: ChainOf) => {
+  const [first, second] = movesOf(row.network_type, row, chainOf(row).unit)
+  return { ...first, more: second === undefined ? "" : " …" }
+}
+
+const Moved = ({ row, chainOf }: { readonly row: Row; readonly chainOf: ChainOf }) => {
+  const { amount, unit, more } = moveOf(row, chainOf)
+  if (amount === undefined || unit === undefined) return null
+  return (
+    <>
+      <Amount value={amount} unit={unit} />
+      {more}
+    </>
+  )
+}
+
+const Receiver = ({ row, chainOf }: { readonly row: Row; readonly chainOf: ChainOf }) => {
+  const { to, more } = moveOf(row, chainOf)
+  if (to === undefined) return row.network_type === "evm" ? <>{words.transaction.creation}</> : null
+  return (
+    <>
+      <Code text={to} />
+      {more}
+    </>
+  )
+}
+
+/** Its code says what an open transaction waits for. */
+const stateOf = ({ status, code = "queued" }: Row) =>
+  isOpen({ status }) && waits(code) ? markOf("waiting") : markOf(status)
+
+const columnsOf = (rows: ReadonlyArray<Row>, chainOf: ChainOf): ReadonlyArray<Column<Row>> => [
+  { head: text.state, card: "state", cell: (row) => <Tag {...stateOf(row)} /> },
   {
     head: text.one,
     card: "title",
     cell: (row) => (
-      <a href={transactionHref(row)} class="two" title={row.id}>
-        {row.external_id === undefined ? <code>{shortened(row.id)}</code> : <bdi>{row.external_id}</bdi>}
-        {row.external_id !== undefined && <small>{shortened(row.id)}</small>}
-      </a>
+      <span class="two">
+        <a href={transactionHref(row)} title={row.id}>
+          {row.external_id === undefined ? text.show : <bdi>{row.external_id}</bdi>}
+        </a>
+        <small>
+          <Code text={row.id} />
+        </small>
+      </span>
     )
   },
   {
     head: text.relayer,
-    cell: ({ relayer_id }) => <a href={`/console/relayers/${encodeURIComponent(relayer_id)}`}>{relayer_id}</a>
+    cell: (row) => (
+      <span class="two">
+        <a href={`/console/relayers/${encodeURIComponent(row.relayer_id)}`}>{row.relayer_id}</a>
+        <small>{chainOf(row).network}</small>
+      </span>
+    )
   },
-  { head: text.code, card: "hidden", cell: ({ code }) => (code === undefined ? "–" : <code>{code}</code>) },
+  { head: text.amount, isNumber: true, cell: (row) => <Moved row={row} chainOf={chainOf} /> },
+  { head: text.receiver, cell: (row) => <Receiver row={row} chainOf={chainOf} /> },
+  { head: text.code, cell: ({ code }) => (code === undefined ? null : <code>{code}</code>) },
   {
     head: text.hash,
     card: "hidden",
@@ -69,14 +126,15 @@ const columnsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<Column<Row>> => [
 interface Props {
   readonly label: string
   readonly rows: ReadonlyArray<Row>
+  readonly chainOf: ChainOf
   /** Absent on the page of a relayer. */
   readonly hasRelayer?: boolean
 }
 
-export const TransactionRows = ({ label, rows, hasRelayer = true }: Props) => (
+export const TransactionRows = ({ label, rows, chainOf, hasRelayer = true }: Props) => (
   <List
     label={label}
-    columns={columnsOf(rows).filter(({ head }) => hasRelayer || head !== text.relayer)}
+    columns={columnsOf(rows, chainOf).filter(({ head }) => hasRelayer || head !== text.relayer)}
     rows={rows}
     keyOf={({ id }) => id}
   />

@@ -292,7 +292,7 @@ const sendFields = {
   memo: maybe(Memo, { description: "Memo, with `operations` only." }),
   valid_until: maybe(Deadline, doc("Deadline. If absent, two minutes; at most 7 days.", "2026-11-22T18:00:00.000Z")),
   fee_bump: maybe(Schema.Boolean, doc("Whether the relayer pays for an envelope that its source has signed.", true)),
-  max_fee: maybe(Stroops, doc("Stroops that an envelope may cost in all.", "1000000")),
+  max_fee: maybe(Stroops, { ...doc("Stroops that an envelope may cost in all.", "1000000"), unit: "native" }),
   signed_auth_entry: maybe(
     Schema.String,
     doc(

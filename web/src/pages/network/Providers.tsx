@@ -26,7 +26,20 @@ const markOf = ({ state, code }: NetworkProvider) => {
 }
 
 const columns: ReadonlyArray<Column<NetworkProvider>> = [
-  { head: words.relayers.providerUrl, card: "title", cell: ({ url }) => <bdi class="wrap">{url}</bdi> },
+  {
+    head: words.relayers.providerUrl,
+    card: "title",
+    cell: ({ url, error }) => (
+      <span class="two wrap">
+        <bdi>{url}</bdi>
+        {error !== undefined && (
+          <small>
+            <bdi>{error}</bdi>
+          </small>
+        )}
+      </span>
+    )
+  },
   { head: text.state, card: "state", cell: (provider) => <Tag {...markOf(provider)} /> },
   { head: words.relayers.weight, isNumber: true, card: "hidden", cell: ({ weight }) => weight },
   {
@@ -49,8 +62,7 @@ const columns: ReadonlyArray<Column<NetworkProvider>> = [
     head: text.checked,
     isNumber: true,
     cell: ({ checked_at }) => (checked_at === undefined ? "–" : <Age at={checked_at} />)
-  },
-  { head: words.relayers.problem, cell: ({ error }) => (error === undefined ? null : <bdi class="wrap">{error}</bdi>) }
+  }
 ]
 
 const said = (words: ReadonlyArray<string>, value: boolean | undefined) =>

@@ -138,6 +138,9 @@ const Fundings = ({ fundings }: { readonly fundings: ReadonlyArray<Funding> }) =
 
 export const AttentionRow = ({ item }: { readonly item: AttentionItem }) => {
   const isStopping = stopping.has(item.kind)
+  const networks = useQuery(networkList).value
+  const [funding] = item.funding ?? []
+  const unit = funding === undefined ? undefined : unitOfFunding(funding, networks)
   return (
     <div class="att">
       <span class={isStopping ? "ico b" : "ico w"}>
@@ -146,7 +149,7 @@ export const AttentionRow = ({ item }: { readonly item: AttentionItem }) => {
       <div>
         <b>
           <bdi>
-            <Marked text={item.reason} />
+            <Marked text={item.reason} unit={unit} />
           </bdi>
         </b>
         <span class="t">
@@ -168,7 +171,7 @@ export const AttentionRow = ({ item }: { readonly item: AttentionItem }) => {
         <Effects item={item} />
         <br />
         <bdi>
-          <Marked text={item.next} />
+          <Marked text={item.next} unit={unit} />
         </bdi>
         {item.funding !== undefined && <Fundings fundings={item.funding} />}
       </div>

@@ -49,7 +49,7 @@ export const RelayerBalance = ({ relayer }: { readonly relayer: Relayer }) => {
       {(trend) => (
         <>
           {trend.points.length < 2 ? (
-            <Empty text={text.noTrend} />
+            <Empty text={trend.points.length === 0 ? text.noReading : text.noTrend} />
           ) : (
             <Plot
               label={text.balance}

@@ -1,6 +1,8 @@
 // The lists of a relayer: its transactions and events.
+import { unitOf } from "../../data/Chains.ts"
 import { isAboutRelayer } from "../../data/EventFilter.ts"
 import { eventPage } from "../../data/Events.ts"
+import { networkList } from "../../data/Networks.ts"
 import type { Versioned } from "../../data/Pages.ts"
 import type { Relayer } from "../../data/Relayers.ts"
 import { above } from "../../data/Tail.ts"
@@ -27,6 +29,7 @@ export const RelayerTransactions = ({ details: { value: relayer } }: Props) => {
   const key = new URLSearchParams(parameters)
   key.set("relayer_id", relayer.id)
   const query = useQuery(transactionPage(key.toString()))
+  const unit = unitOf(relayer.network_type, relayer.network, useQuery(networkList).value)
   return (
     <>
       <div class="flt">
@@ -46,7 +49,7 @@ export const RelayerTransactions = ({ details: { value: relayer } }: Props) => {
             />
           ) : (
             <>
-              <TransactionRows label={text.transactions} rows={rows} hasRelayer={false} />
+              <TransactionRows label={text.transactions} rows={rows} chainOf={() => ({ unit })} hasRelayer={false} />
               <Pager
                 first={parameters.has("cursor") ? href({ cursor: undefined }) : undefined}
                 next={next === undefined ? undefined : href({ cursor: next })}

@@ -15,6 +15,7 @@ import { Block } from "../../parts/Block.tsx"
 import { Empty, List } from "../../parts/List.tsx"
 import type { Column } from "../../parts/List.tsx"
 import { Facts } from "../../parts/Page.tsx"
+import { ResourceLink } from "../../parts/ResourceLink.tsx"
 import { Tag, mark } from "../../parts/Tag.tsx"
 import { Age, At, Until } from "../../parts/Time.tsx"
 import { TransactionRows } from "../../parts/TransactionRows.tsx"
@@ -27,7 +28,21 @@ const text = words.relayers
 type Provider = RelayerStatus["providers"][number]
 
 const providerColumns: ReadonlyArray<Column<Provider>> = [
-  { head: text.providerUrl, card: "title", cell: ({ url }) => <bdi>{url}</bdi> },
+  {
+    head: text.providerUrl,
+    card: "title",
+    // A column for problems, which are sentences, would leave no room for the others.
+    cell: ({ url, error }) => (
+      <span class="two wrap">
+        <bdi>{url}</bdi>
+        {error !== undefined && (
+          <small>
+            <bdi>{error}</bdi>
+          </small>
+        )}
+      </span>
+    )
+  },
   {
     head: text.providerState,
     card: "state",
@@ -35,14 +50,13 @@ const providerColumns: ReadonlyArray<Column<Provider>> = [
       <Tag {...(failed ? mark("bad", code ?? text.problem) : mark("ok", words.networks.states.working))} />
     )
   },
-  { head: text.weight, isNumber: true, card: "hidden", cell: ({ weight }) => weight },
   {
     head: text.latency,
     isNumber: true,
     cell: ({ latency_ms }) => (latency_ms === undefined ? "–" : latency(latency_ms))
   },
   { head: text.breaker, card: "hidden", cell: ({ breaker }) => <code>{breaker}</code> },
-  { head: text.problem, cell: ({ error }) => (error === undefined ? "" : <bdi class="wrap">{error}</bdi>) }
+  { head: text.weight, isNumber: true, card: "hidden", cell: ({ weight }) => weight }
 ]
 
 /** How far the account has counted its transactions, as its network calls it. */
@@ -70,8 +84,12 @@ const Details = ({ relayer, status }: { readonly relayer: Relayer; readonly stat
               <Age at={status.last_confirmed_transaction_timestamp} />
             )
           ],
-          [text.signer, relayer.signer_id],
-          [text.webhook, relayer.notification_id]
+          [text.network, <ResourceLink type="network" id={`${relayer.network_type}:${relayer.network}`} />],
+          [text.signer, <ResourceLink type="signer" id={relayer.signer_id} />],
+          [
+            text.webhook,
+            relayer.notification_id !== undefined && <ResourceLink type="notification" id={relayer.notification_id} />
+          ]
         ]}
       />
     </div>
@@ -85,6 +103,7 @@ const OpenTransactions = ({ relayer }: { readonly relayer: Relayer }) => {
     ...openStatuses.map((status) => ["status", status])
   ])
   const query = useQuery(transactionPage(key.toString()), 15_000)
+  const unit = unitOf(relayer.network_type, relayer.network, useQuery(networkList).value)
   useEventsAbout((event) => event.type.startsWith("transaction.") && isAboutRelayer(event, relayer.id), query.refresh)
   return (
     <Block
@@ -100,7 +119,7 @@ const OpenTransactions = ({ relayer }: { readonly relayer: Relayer }) => {
         rows.length === 0 ? (
           <Empty text={text.noOpen} />
         ) : (
-          <TransactionRows label={text.open} rows={rows} hasRelayer={false} />
+          <TransactionRows label={text.open} rows={rows} chainOf={() => ({ unit })} hasRelayer={false} />
         )
       }
     </Block>
@@ -114,30 +133,30 @@ export const RelayerSummary = ({ details: { value: relayer } }: { readonly detai
     <div class="grid">
       <div class="grid g11">
         <RelayerBalance relayer={relayer} />
-        <Block
-          title={text.providers}
-          aside={
-            <button class="btn s" type="button" onClick={status.refresh}>
-              {text.ask}
-            </button>
-          }
-          query={status}
-        >
-          {({ providers }) =>
-            providers.length === 0 ? (
-              <Empty text={text.noProvider} />
-            ) : (
-              <List label={text.providers} columns={providerColumns} rows={providers} keyOf={({ url }) => url} />
-            )
-          }
-        </Block>
+        <div class="grid">
+          <Block
+            title={text.providers}
+            aside={
+              <button class="btn s" type="button" onClick={status.refresh}>
+                {text.ask}
+              </button>
+            }
+            query={status}
+          >
+            {({ providers }) =>
+              providers.length === 0 ? (
+                <Empty text={text.noProvider} />
+              ) : (
+                <List label={text.providers} columns={providerColumns} rows={providers} keyOf={({ url }) => url} />
+              )
+            }
+          </Block>
+          <Block title={text.details} query={status} rows={5}>
+            {(status) => <Details relayer={relayer} status={status} />}
+          </Block>
+        </div>
       </div>
-      <div class="grid g21">
-        {may(session, "transactions:read") && <OpenTransactions relayer={relayer} />}
-        <Block title={text.details} query={status} rows={5}>
-          {(status) => <Details relayer={relayer} status={status} />}
-        </Block>
-      </div>
+      {may(session, "transactions:read") && <OpenTransactions relayer={relayer} />}
     </div>
   )
 }

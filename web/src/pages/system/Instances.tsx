@@ -4,7 +4,7 @@ import { instanceList } from "../../data/System.ts"
 import type { Instance } from "../../data/System.ts"
 import { words } from "../../words.ts"
 import { Block } from "../../parts/Block.tsx"
-import { shortened } from "../../parts/Copy.tsx"
+import { Code } from "../../parts/Copy.tsx"
 import { List } from "../../parts/List.tsx"
 import type { Column } from "../../parts/List.tsx"
 import { Tag, mark } from "../../parts/Tag.tsx"
@@ -40,7 +40,7 @@ const columns: ReadonlyArray<Column<Instance>> = [
     card: "title",
     cell: ({ id, is_this }) => (
       <>
-        <code title={id}>{shortened(id)}</code> {is_this && <span class="mut">{text.answers}</span>}
+        <Code text={id} /> {is_this && <span class="mut">{text.answers}</span>}
       </>
     )
   },

@@ -131,6 +131,7 @@ const questionsOf = (id: string, transaction: Transaction) => {
       title: text.cancelTitle,
       text: cancelText(transaction),
       action: text.cancelAction,
+      keep: text.keep,
       isDangerous: true,
       act: () => act(cancelTransaction(id)).finally(() => refreshAll(id))
     },
@@ -138,6 +139,7 @@ const questionsOf = (id: string, transaction: Transaction) => {
       title: text.cancelUnsignedTitle,
       text: text.cancelUnsignedText,
       action: text.cancelAction,
+      keep: text.keep,
       isDangerous: true,
       act: () => act(cancelTransaction(id, true)).finally(() => refreshAll(id))
     },

@@ -1,12 +1,13 @@
 // What a transaction is: the line below its title, and its details.
 import { isOfNetwork } from "../../../../src/client/Networks.ts"
 import { explorerLink, unitOf } from "../../data/Chains.ts"
+import { movesOf } from "../../data/Moves.ts"
 import type { Network } from "../../data/Networks.ts"
 import { isOpen } from "../../data/Transactions.ts"
 import type { RelayerOfTransaction, Transaction } from "../../data/Transactions.ts"
 import { words } from "../../words.ts"
 import { Amount } from "../../parts/Amount.tsx"
-import { Code, shortened } from "../../parts/Copy.tsx"
+import { Code } from "../../parts/Copy.tsx"
 import { ExternalLink } from "../../parts/ExternalLink.tsx"
 import { Facts } from "../../parts/Page.tsx"
 import { At, Until } from "../../parts/Time.tsx"
@@ -39,12 +40,12 @@ export const Summary = ({ transaction, relayer, network }: Context & { readonly 
   const number = numberOf(transaction)
   return (
     <>
-      {isOfNetwork("evm", transaction) && (
-        <>
-          <Amount value={transaction.value} unit={unit} /> {text.to}{" "}
-          {transaction.to === undefined ? text.creation : <Code text={transaction.to} />} ·{" "}
-        </>
-      )}
+      {movesOf(relayer.network_type, transaction, unit).map(({ amount, unit, to }, index) => (
+        <span key={index}>
+          {amount !== undefined && <Amount value={amount} unit={unit} />} {text.to}{" "}
+          {to === undefined ? text.creation : <Code text={to} />} ·{" "}
+        </span>
+      ))}
       {text.from} <a href={`/console/relayers/${encodeURIComponent(relayer.id)}`}>{relayer.id}</a>
       {number !== undefined && ` · ${number}`}
       {relayer.network !== undefined && ` · ${relayer.network}`}
@@ -98,7 +99,15 @@ export const Details = ({ transaction, relayer, network }: Context & { readonly 
           [text.result, stellar?.result_code],
           [text.operations, stellar?.operation_results?.join(", ")],
           [text.slot, solana?.slot?.toLocaleString("en-US")],
-          [text.programs, solana?.instructions?.map(({ program_id }) => shortened(program_id)).join(", ")],
+          [
+            text.programs,
+            solana?.instructions?.map(({ program_id }, index) => (
+              <>
+                {index > 0 && " "}
+                <Code key={index} text={program_id} />
+              </>
+            ))
+          ],
           [text.feePaid, fee !== undefined && <Amount value={fee} unit={unit} />]
         ]}
       />

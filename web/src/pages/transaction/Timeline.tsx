@@ -1,6 +1,7 @@
 // What happened to a transaction, the oldest first. The last entry of an open one is what comes next.
 import { eventPage } from "../../data/Events.ts"
 import type { Event } from "../../data/Events.ts"
+import type { Unit } from "../../data/Amounts.ts"
 import { may, sessionState } from "../../data/Session.ts"
 import { step } from "../../data/Times.ts"
 import { isOpen, transactionExplanation } from "../../data/Transactions.ts"
@@ -15,6 +16,13 @@ import { At, Until } from "../../parts/Time.tsx"
 import { useAtom, useChange, useQuery } from "../../parts/useAtom.ts"
 
 const text = words.transaction
+
+interface Props {
+  readonly id: string
+  readonly transaction: Transaction
+  /** Of the amounts in sentences. */
+  readonly unit: Unit
+}
 
 interface Mark {
   readonly tone: Tone
@@ -75,7 +83,13 @@ const When = ({ event, previous }: { readonly event: Event; readonly previous: E
     <>+{step(event.at.epochMilliseconds - previous.at.epochMilliseconds)}</>
   )
 
-const Line = ({ entry, previous }: { readonly entry: Entry; readonly previous: Event | undefined }) => {
+interface LineProps {
+  readonly entry: Entry
+  readonly previous: Event | undefined
+  readonly unit: Unit
+}
+
+const Line = ({ entry, previous, unit }: LineProps) => {
   const { event, count } = entry
   const { tone, icon } = marks[event.type] ?? unknown
   const more = moreOf(event)
@@ -94,7 +108,7 @@ const Line = ({ entry, previous }: { readonly entry: Entry; readonly previous: E
       {more !== undefined && (
         <div class="more">
           <bdi>
-            <Marked text={more} />
+            <Marked text={more} unit={unit} />
           </bdi>
         </div>
       )}
@@ -102,7 +116,10 @@ const Line = ({ entry, previous }: { readonly entry: Entry; readonly previous: E
   )
 }
 
-const Next = ({ id }: { readonly id: string }) => {
+/** The box above the timeline has all of them. */
+const firstSentence = (text: string): string => text.split(/(?<=\.) (?=[A-Z])/)[0] ?? text
+
+const Next = ({ id, unit }: Pick<Props, "id" | "unit">) => {
   const said = useQuery(transactionExplanation(id)).value
   if (said === undefined) return null
   return (
@@ -113,7 +130,7 @@ const Next = ({ id }: { readonly id: string }) => {
       <div>
         <b>
           <bdi>
-            <Marked text={said.next} />
+            <Marked text={firstSentence(said.next)} unit={unit} />
           </bdi>
         </b>
       </div>
@@ -125,7 +142,7 @@ const Next = ({ id }: { readonly id: string }) => {
 /** More than a transaction has, with its replacements and holds. */
 const most = "500"
 
-const Events = ({ id, transaction }: { readonly id: string; readonly transaction: Transaction }) => {
+const Events = ({ id, transaction, unit }: Props) => {
   const key = new URLSearchParams({ resource_id: transaction.id, after: "0", limit: most })
   const query = useQuery(eventPage(key.toString()), isOpen(transaction) ? 5_000 : undefined)
   useChange(transaction.status, query.refresh)
@@ -136,9 +153,9 @@ const Events = ({ id, transaction }: { readonly id: string; readonly transaction
         return (
           <ol class="tl">
             {entries.map((entry, index) => (
-              <Line key={entry.event.id} entry={entry} previous={entries[index - 1]?.event} />
+              <Line key={entry.event.id} entry={entry} previous={entries[index - 1]?.event} unit={unit} />
             ))}
-            {isOpen(transaction) && <Next id={id} />}
+            {isOpen(transaction) && <Next id={id} unit={unit} />}
           </ol>
         )
       }}
@@ -147,7 +164,7 @@ const Events = ({ id, transaction }: { readonly id: string; readonly transaction
 }
 
 /** Without the scope, the explanation still says what comes next. */
-const WithoutEvents = ({ id, transaction }: { readonly id: string; readonly transaction: Transaction }) => (
+const WithoutEvents = ({ id, transaction, unit }: Props) => (
   <section class="card" aria-label={text.timeline}>
     <h2>{text.timeline}</h2>
     <p class="pad mut">
@@ -155,11 +172,11 @@ const WithoutEvents = ({ id, transaction }: { readonly id: string; readonly tran
     </p>
     {isOpen(transaction) && (
       <ol class="tl">
-        <Next id={id} />
+        <Next id={id} unit={unit} />
       </ol>
     )}
   </section>
 )
 
-export const Timeline = (props: { readonly id: string; readonly transaction: Transaction }) =>
+export const Timeline = (props: Props) =>
   may(useAtom(sessionState), "events:read") ? <Events {...props} /> : <WithoutEvents {...props} />

@@ -3,29 +3,53 @@ import { useState } from "preact/hooks"
 import type { Failure } from "../../data/Failure.ts"
 import type { Versioned } from "../../data/Pages.ts"
 import { act, refresh } from "../../data/Registry.ts"
+import type { Outcome } from "../../data/Registry.ts"
 import { makeSigningKey } from "../../data/SigningKey.ts"
+import { latency } from "../../data/Times.ts"
 import { changeWebhook, testWebhook, webhookById, webhookList } from "../../data/Webhooks.ts"
-import type { Notification } from "../../data/Webhooks.ts"
+import type { Notification, TestDelivery } from "../../data/Webhooks.ts"
 import { words } from "../../words.ts"
 import { Failed } from "../../parts/Block.tsx"
 import { CopyButton } from "../../parts/Copy.tsx"
 import { Dialog, useQuestion } from "../../parts/Dialog.tsx"
 import type { Question } from "../../parts/Dialog.tsx"
-import { Tree } from "../../parts/Tree.tsx"
+import { Icon } from "../../parts/Icon.tsx"
 import { Replay } from "./Replay.tsx"
 import { Writes } from "../../parts/Writes.tsx"
 
 const text = words.webhooks
 
+/** What the receiver did with a test, which the state of the page says nothing about. */
+const TestResult = ({ delivery: { outcome, status, ms, answer } }: { readonly delivery: TestDelivery }) => {
+  const isAccepted = outcome === "delivered"
+  return (
+    <div class={isAccepted ? "say ok" : "say bad"}>
+      <Icon name={isAccepted ? "ok" : "bad"} size={17} />
+      <div>
+        <b>{isAccepted ? text.testAccepted : text.testFailed}</b>
+        <p>
+          <code>{outcome}</code>
+          {status !== undefined && ` · HTTP ${status}`} · {latency(ms)}
+        </p>
+        {answer !== undefined && answer !== "" && (
+          <p>
+            <bdi class="wrap">{answer}</bdi>
+          </p>
+        )}
+      </div>
+    </div>
+  )
+}
+
 const Test = ({ id }: { readonly id: string }) => {
-  const [result, setResult] = useState<unknown>()
+  const [result, setResult] = useState<Outcome<TestDelivery>>()
   const [isBusy, setBusy] = useState(false)
   const onClick = async () => {
     if (isBusy) return
     setBusy(true)
     const outcome = await act(testWebhook(id))
     setBusy(false)
-    setResult(outcome.ok ? outcome.value : { error: outcome.failure.text })
+    setResult(outcome)
   }
   return (
     <>
@@ -35,8 +59,8 @@ const Test = ({ id }: { readonly id: string }) => {
         </button>
       </Writes>
       {result !== undefined && (
-        <div role="status" class="card test">
-          <Tree value={result} />
+        <div role="status" class="test">
+          {result.ok ? <TestResult delivery={result.value} /> : <Failed failure={result.failure} />}
         </div>
       )}
     </>
