@@ -137,6 +137,8 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("a page
         assert.include(await health.innerText(), providers.a.host)
         assert.notInclude(await health.innerText(), "secret")
         await seen(running, "/console/networks/evm%3Aharbour", (shown) => shown.getByText("2 of 2").waitFor())
+        // The reason of the provider that fails is a sentence.
+        await seen(running, "/console/relayers/third", (shown) => shown.locator("h1").getByText("Degraded").waitFor())
         await providers.a.accept()
         for (const id of ["first", "second", "third"]) await call(running, "POST", `relayers/${id}/check`)
         await health.getByText("Works").waitFor()

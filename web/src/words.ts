@@ -199,6 +199,7 @@ export const words = {
     lastConfirmed: "Last confirmed",
     webhook: "Webhook",
     changeUrls: "Change RPC URLs",
+    openFront: "Open transaction",
     details: "Details"
   },
   nonces: {
@@ -469,6 +470,7 @@ export const words = {
     relayers: "Relayers",
     disabled: "disabled",
     failing: "failing",
+    waiting: "waiting",
     degraded: "degraded",
     paused: "paused",
     open: "Open",
@@ -534,6 +536,8 @@ export const words = {
     key: "Create API key",
     keyTitle: "The new API key",
     keyText: "It is shown once. The service stores only its hash: store it now where your program finds it.",
+    ownNetwork:
+      "Fields that are absent are inherited from the network in “from”. A network without it needs its own RPC URLs and block time, and on evm also chain id, confirmations and symbol; there, features decide how fees are offered.",
     created: "Created",
     nextOfSigner: "Verify that its key works. Then create a relayer that signs with it.",
     nextOfNetwork: "Create its first relayer.",

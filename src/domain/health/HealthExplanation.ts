@@ -10,6 +10,8 @@ import type { Relayer } from "../relayer/Relayer.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { Instant } from "../request/Shown.ts"
+import { Code } from "../../networks/core/Cause.ts"
+import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import { Funding, fundingOf, sentenceOf } from "./Funding.ts"
 import { failuresLeft } from "./Health.ts"
 import type { Health } from "./Health.ts"
@@ -18,15 +20,26 @@ export const HealthCode = Schema.Literals([
   "not_checked",
   "all_well",
   "waiting_for_funds",
+  "transaction_waits",
   "provider_failed",
   ...DisabledReason.fields.type.literals
 ]).annotate({
   identifier: "HealthCode",
   description:
-    "Cause of the state, for programs. If the relayer is failing or disabled, it is the type of the reason. `waiting_for_funds`: its checks succeed, and a transaction waits for funds.",
+    "Cause of the state, for programs. If the relayer is failing or disabled, it is the type of the reason. `waiting_for_funds`: its checks succeed, and a transaction waits for funds. `transaction_waits`: the same, for something else; `front` names it.",
   examples: ["all_well"]
 })
 export type HealthCode = typeof HealthCode.Type
+
+/** The first transaction of a relayer that waits for something that is missing. */
+const Front = Schema.Struct({
+  transaction_id: field(TransactionId, "Its id.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"),
+  code: field(Code, "What it waits for.", "gas_price_above_cap"),
+  since: field(Instant, "Since when.", "2026-01-02T03:04:05.678Z")
+}).annotate({
+  identifier: "WaitingTransaction",
+  description: "The first transaction of the relayer that waits for something that is missing."
+})
 
 export const RelayerExplanation = Schema.Struct({
   state: HealthStatus,
@@ -42,6 +55,9 @@ export const RelayerExplanation = Schema.Struct({
     field(Schema.Array(HealthWarning), "What is wrong although its checks succeed. Absent: nothing.", ["sends_nothing"])
   ),
   funding: Schema.optionalKey(Funding),
+  front: Schema.optionalKey(
+    field(Front, "Absent if none waits, or if the API key lacks the scope `transactions:read`.")
+  ),
   locked_by_channels: Schema.optionalKey(
     field(
       Shown.Digits,
@@ -104,13 +120,30 @@ const wordsOf = (health: Health): Words => {
   }
 }
 
-/** Its checks find everything well, and its transactions go nowhere. */
-const waitingForFunds = {
-  code: "waiting_for_funds",
-  reason: "A transaction waits for funds. The last check found everything else well."
-} as const
+/** Its checks succeed, and its transactions go nowhere. `words`: what the checks say. */
+const waitingWords = (front: WaitingTransaction | undefined, words: Words): Words => {
+  if (front === undefined || front.code === "insufficient_funds") {
+    const name = front === undefined ? "A transaction" : `Transaction ${front.id}`
+    const rest = words.code === "all_well" ? "The last check found everything else well." : words.reason
+    return { ...words, code: "waiting_for_funds", reason: `${name} waits for funds. ${rest}` }
+  }
+  const rest = words.code === "all_well" ? [] : [words.reason]
+  return {
+    code: "transaction_waits",
+    reason: [`Transaction ${front.id} waits. ${front.words.reason}`, ...rest].join(" "),
+    next: front.words.next
+  }
+}
 
 const pausedByOperator = "The relayer is paused by the operator, and takes no transactions until it is resumed."
+
+/** The first transaction that waits, and what its network says of it. */
+export interface WaitingTransaction {
+  readonly id: TransactionId
+  readonly code: Code
+  readonly since: DateTime.Utc
+  readonly words: { readonly reason: string; readonly next: string }
+}
 
 export interface Situation {
   readonly relayer: Relayer
@@ -121,6 +154,8 @@ export interface Situation {
   readonly since: DateTime.Utc | undefined
   /** What the transaction lacks that waits for the largest sum. 0: none waits for funds. */
   readonly waiting: bigint
+  /** Absent: none waits, or the caller may not see it. */
+  readonly front?: WaitingTransaction | undefined
   /** Whether its lane signs nothing, because the chain is another one than that of its nonces or sequences. */
   readonly isOtherChain?: boolean
   /** The number of channels of the account. Absent: accounts of its network have no channels. */
@@ -132,15 +167,16 @@ const providersOf = (reading: ChainSnapshot | undefined): ReadonlyArray<string> 
   (reading?.providers ?? []).flatMap(providerWarnings)
 
 export const explain = (situation: Situation): RelayerExplanation => {
-  const { channels = 0, isOtherChain = false, relayer, health, reading, next_at, since, waiting } = situation
-  const { next, ...words } = wordsOf(health)
+  const { channels = 0, front, isOtherChain = false, relayer, health, reading, next_at, waiting } = situation
   const funding = fundingOf(relayer, reading, waiting)
-  const isWaiting = health.status === "healthy" && waiting > 0n && funding !== undefined
-  const { code, reason } = isWaiting ? waitingForFunds : words
+  const works = health.status === "healthy" || health.status === "degraded"
+  const isWaiting = works && (front !== undefined || (waiting > 0n && funding !== undefined))
+  const { code, reason, next } = isWaiting ? waitingWords(front, wordsOf(health)) : wordsOf(health)
+  const since = isWaiting && front !== undefined ? front.since : situation.since
   const notices = [...noticesOf(relayer, reading), ...(isOtherChain ? [otherChain] : [])]
   const locked = lockedBy(channels, reading?.network_type === "stellar" ? reading.ledger?.base_reserve : undefined)
   return {
-    state: health.status,
+    state: isWaiting ? "waiting" : health.status,
     code,
     paused: relayer.paused,
     reason: [
@@ -153,6 +189,7 @@ export const explain = (situation: Situation): RelayerExplanation => {
     next: funding === undefined ? next : `${sentenceOf(funding)} ${next}`,
     ...(notices.length === 0 ? {} : { warnings: notices.map((notice) => notice.code) }),
     ...(funding === undefined ? {} : { funding }),
+    ...(front === undefined ? {} : { front: { transaction_id: front.id, code: front.code, since: front.since } }),
     ...(channels === 0 ? {} : { locked_by_channels: locked }),
     next_at,
     ...(since === undefined ? {} : { since })

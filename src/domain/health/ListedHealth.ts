@@ -4,11 +4,18 @@ import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { Instant } from "../request/Shown.ts"
 
-export const HealthStatus = Schema.Literals(["unknown", "healthy", "degraded", "failing", "disabled"]).annotate({
+export const HealthStatus = Schema.Literals([
+  "unknown",
+  "healthy",
+  "waiting",
+  "degraded",
+  "failing",
+  "disabled"
+]).annotate({
   identifier: "HealthStatus",
-  message: "Expected unknown, healthy, degraded, failing or disabled",
+  message: "Expected unknown, healthy, waiting, degraded, failing or disabled",
   description:
-    "`unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed, but too few to disable it.",
+    "`unknown`: not checked yet. `waiting`: its checks succeed, and a transaction waits for something that is missing, such as funds; `explain` says for what. `degraded`: it works, but not with all providers. `failing`: checks have failed, but too few to disable it.",
   examples: ["healthy"]
 })
 export type HealthStatus = typeof HealthStatus.Type
@@ -19,7 +26,7 @@ export const ListedHealth = Schema.Struct({
   state: HealthStatus,
   code: shown(
     Schema.String,
-    "What is wrong: a type of `disabled_reason`, `provider_failed`, or `low_balance`. Absent if nothing is.",
+    "What is wrong: a type of `disabled_reason`, the code of the first transaction that waits, `provider_failed`, or `low_balance`. Absent if nothing is.",
     "BalanceCheckFailed"
   ),
   since: shown(Instant, "Since when it is in this state. Absent before the first check.", at),

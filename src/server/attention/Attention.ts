@@ -221,8 +221,8 @@ const ofCheck = (row: CheckRow): ReadonlyArray<Finding> => {
           kind: "funds",
           code: "low_balance",
           relayers: new Map([[id, "other"]]),
-          reason: "The balance is below the `min_balance` of the policy.",
-          next: "Send funds; `funding` says how much to send where."
+          reason: "The balance is below twice the `min_balance` of the policy.",
+          next: "Send funds to the address on the page of the relayer: the service disables it if the balance falls below `min_balance`."
         }
       ]
     : degraded

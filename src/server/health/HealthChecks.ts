@@ -18,6 +18,7 @@ import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import { OutboundWork } from "../limits/RateLimits.ts"
+import { waitingRelayers } from "../relayers/StoredRelayer.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
 import * as HealthRepo from "./HealthRepo.ts"
@@ -42,6 +43,9 @@ const metricsPerRelayer = {
   }),
   relayer_paused: Metric.gauge("relayer_paused", {
     description: "1 while the operator has paused the relayer, else 0."
+  }),
+  relayer_waiting: Metric.gauge("relayer_waiting", {
+    description: "1 while a transaction of the relayer waits for something that is missing, such as funds, else 0."
   }),
   relayer_balance: Metric.gauge("relayer_balance", {
     description: "Balance of the relayer at its last check, in the smallest unit of the chain."
@@ -216,6 +220,7 @@ const SeriesRow = Schema.Struct({
   network: Schema.String,
   enabled: Schema.Boolean,
   paused: Schema.Boolean,
+  waiting: Schema.Boolean,
   balance: Schema.NullOr(Schema.String),
   min_balance: Schema.NullOr(Schema.String)
 })
@@ -223,14 +228,21 @@ type SeriesRow = typeof SeriesRow.Type
 
 const readSeries = Rows.all(SeriesRow)
 
-const valuesOf = ({ enabled, paused, balance, min_balance }: SeriesRow) => ({
+const valuesOf = ({ enabled, paused, waiting, balance, min_balance }: SeriesRow) => ({
   relayer_enabled: Number(enabled),
   relayer_paused: Number(paused),
+  relayer_waiting: Number(waiting),
   relayer_balance: balance === null ? undefined : Number(balance),
   relayer_min_balance: min_balance === null ? undefined : Number(min_balance)
 })
 
-const names = ["relayer_enabled", "relayer_paused", "relayer_balance", "relayer_min_balance"] as const
+const names = [
+  "relayer_enabled",
+  "relayer_paused",
+  "relayer_waiting",
+  "relayer_balance",
+  "relayer_min_balance"
+] as const
 
 const seriesOf = (row: SeriesRow) => {
   const { relayer_id, network_type, network } = row
@@ -254,6 +266,7 @@ export const layerRelayerSeries = Layer.effectDiscard(
     const sql = yield* client
     const read = sql`
     SELECT t.id AS relayer_id, t.network_type, t.network, NOT t.system_disabled AS enabled, t.paused,
+      t.seq IN (${waitingRelayers(sql)}) AS waiting,
       c.reading ->> 'balance' AS balance, t.policies ->> 'min_balance' AS min_balance
     FROM relayers t LEFT JOIN relayer_checks c ON c.relayer_id = t.id
     ORDER BY t.id LIMIT ${maxRelayers}`.pipe(Effect.flatMap(readSeries), query("HealthChecks.read"))

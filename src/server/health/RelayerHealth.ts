@@ -1,5 +1,6 @@
 // The health of a relayer and of the providers of a network: from an inspection now, or from the last checks.
 import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import { CheckCode, protocolWarning } from "../../domain/chain/ChainSnapshot.ts"
 import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
@@ -27,6 +28,7 @@ import { present } from "../../networks/core/Presentation.ts"
 import { Chains, notServed } from "../chains/Chains.ts"
 import type { ProbedProvider } from "../chains/Chains.ts"
 import { Ledger } from "../ledger/Ledger.ts"
+import { LedgerRules } from "../ledger/LedgerEntries.ts"
 import { Instant } from "../../domain/request/Shown.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import { OutboundWork } from "../limits/RateLimits.ts"
@@ -81,6 +83,7 @@ export class RelayerHealth extends Context.Service<
       const chains = yield* Chains
       const checks = yield* HealthChecks
       const outboundWork = yield* OutboundWork
+      const networks = yield* LedgerRules
 
       /** The row of the check is created with the relayer. Without it, the relayer does not exist. */
       const find = (id: RelayerId) =>
@@ -104,6 +107,12 @@ export class RelayerHealth extends Context.Service<
         }
       })
 
+      /** The state of the last check, or that the first transaction waits although the check succeeded. */
+      const healthOf = Effect.fnUntraced(function* (relayerNumber: number, { state: { status } }: Check) {
+        if (status !== "healthy" && status !== "degraded") return status
+        return Option.isSome(yield* ledger.firstWaiting(relayerNumber)) ? ("waiting" as const) : status
+      })
+
       const show = Effect.fnUntraced(function* (stored: StoredRelayer, check: Check, seen: ChainSnapshot | undefined) {
         const relayer = stored.value
         const reading = seen === undefined ? check.reading : carry(check.reading, seen)
@@ -116,7 +125,7 @@ export class RelayerHealth extends Context.Service<
           paused: relayer.paused,
           system_disabled: relayer.system_disabled,
           ...(relayer.disabled_reason === undefined ? {} : { disabled_reason: relayer.disabled_reason }),
-          health: check.state.status,
+          health: yield* healthOf(stored.number, check),
           ...(check.checked_at === undefined ? {} : { last_check_at: check.checked_at }),
           next_check_at: check.next_check_at,
           ...(yield* transactionsOf(stored.number)),
@@ -142,6 +151,20 @@ export class RelayerHealth extends Context.Service<
         return yield* show(yield* relayers.get(id), yield* find(id), seen)
       })
 
+      /** Undefined: none waits, or the caller may not read transactions. */
+      const frontOf = Effect.fnUntraced(function* (relayerNumber: number) {
+        if (!Caller.hasScope(yield* Caller.current, "transactions:read")) return undefined
+        const first = Option.getOrUndefined(yield* ledger.firstWaiting(relayerNumber))
+        const why = first?.transaction.cause
+        if (first === undefined || why === undefined) return undefined
+        return {
+          id: first.id,
+          code: why.code,
+          since: DateTime.makeUnsafe(first.transaction.causeSince),
+          words: networks.of(first.chain).rules.explain(why, false)
+        }
+      })
+
       const explanation = Effect.fn("RelayerHealth.explain")(function* (id: RelayerId) {
         const { value: relayer, number } = yield* relayers.get(id)
         const { state: health, reading, next_check_at: next_at, since } = yield* find(id)
@@ -156,6 +179,7 @@ export class RelayerHealth extends Context.Service<
           next_at,
           since,
           waiting,
+          front: yield* frontOf(number),
           channels,
           isOtherChain: code === "chain_changed"
         })

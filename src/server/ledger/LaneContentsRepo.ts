@@ -1,6 +1,7 @@
 // What the table `transactions` has of one lane: its open transactions, what they amount to, and which one another waits for. Rows are
 // named by their version, so that those that did not change are not read again.
 import { Effect, Option, Schema } from "effect"
+import { advancingCodes } from "../../networks/core/Cause.ts"
 import { reservationOf } from "../../networks/core/Queue.ts"
 import { maxSignaturesPerCommit, TransactionId } from "../../networks/core/TransactionValues.ts"
 import type { Moment } from "../../networks/core/TransactionValues.ts"
@@ -271,5 +272,26 @@ export const makePredecessors = Effect.gen(function* () {
       query("PredecessorsRepo.firstPendingBelow")
     )
 
-  return { firstInFlight, firstPendingBelow }
+  /** The pending transaction whose turn is first, if it is before that of `id`. */
+  // The order of `byPlace`, as in `ahead`.
+  const firstAhead = (lane: LaneId, id: TransactionId) =>
+    sql`
+      SELECT t.id FROM transactions own JOIN transactions t ON t.lane_id = own.lane_id
+      WHERE own.id = ${id}::uuid AND own.lane_id = ${lane}::bigint AND t.state = 'pending' AND NOT t.restored
+        AND (-t.priority, greatest(t.created_at, t.not_before), t.number)
+          < (-own.priority, greatest(own.created_at, own.not_before), own.number)
+      ORDER BY -t.priority, greatest(t.created_at, t.not_before), t.number LIMIT 1`.pipe(
+      Effect.flatMap(firstOf),
+      query("PredecessorsRepo.firstAhead")
+    )
+
+  /** Of the open transactions of a relayer that wait for something that is missing, the one that was accepted first. */
+  const firstWaiting = (relayerNumber: number) =>
+    sql`
+      SELECT t.id FROM transactions t
+      WHERE t.relayer_number = ${relayerNumber}::bigint AND t.state BETWEEN 'mined' AND 'submitted'
+        AND t.code <> ALL(${advancingCodes}::text[])
+      ORDER BY t.number LIMIT 1`.pipe(Effect.flatMap(firstOf), query("PredecessorsRepo.firstWaiting"))
+
+  return { firstInFlight, firstPendingBelow, firstAhead, firstWaiting }
 })

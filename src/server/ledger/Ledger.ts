@@ -103,6 +103,8 @@ export class Ledger extends Context.Service<
     laneCodeOf(of: RelayerOnNetwork): Effect.Effect<Code | undefined>
     /** The largest sum for which an open transaction of the relayer waits. 0: no transaction waits for funds. */
     largestShortage(relayerNumber: number): Effect.Effect<bigint>
+    /** The open transaction of the relayer that was accepted first, of those that wait for something that is missing. */
+    firstWaiting(relayerNumber: number): Effect.Effect<Option.Option<StoredTransaction>>
     /** Final requests of each day, the newest day first. Days are 24 hours that end now. */
     countFinalByDay(relayerNumber: number, past: PastDays): Effect.Effect<ReadonlyArray<number>>
     /** Requests that became final, by steps of time; steps without any are left out. Without `relayers`: of all. */
@@ -160,6 +162,8 @@ export class Ledger extends Context.Service<
     reserved(key: LaneKey, height?: number): Effect.Effect<bigint>
     /** The number of pending transactions that are ahead of this one in the lane. */
     ahead(lane: LaneId, id: TransactionId): Effect.Effect<number>
+    /** The pending transaction of the lane whose turn is first, if it is before that of `id`. */
+    firstAhead(lane: LaneId, id: TransactionId): Effect.Effect<Option.Option<StoredTransaction>>
     /** The transaction of the lane in flight with the lowest sequence. Those that no block contains come first. */
     firstInFlight(lane: LaneId): Effect.Effect<Option.Option<StoredTransaction>>
     /** The first pending transaction of the lane that can get a sequence below the one that `id` requires. */

@@ -8,9 +8,10 @@ import type { Page, PageRequest, Unreadable } from "../../domain/request/Page.ts
 import { BadRequest, maxResourceBytes } from "../../domain/request/Request.ts"
 import { bytesBefore, managedByInJson, maxNumberedBytes, maxPageBytes, selectRows } from "../../sql/Rows.ts"
 import type { Cursors } from "../cursors/Cursors.ts"
+import { advancingCodes } from "../../networks/core/Cause.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import { splitVerified } from "../secrets/Secrets.ts"
-import { RelayerMacs, StoredPage } from "./StoredRelayer.ts"
+import { RelayerMacs, StoredPage, waitingRelayers } from "./StoredRelayer.ts"
 
 // SQL expressions for lists of `relayers t`: the last check of a relayer, and its open transactions. The feature `health` writes the
 // checks. Lists read them in the statement of their page.
@@ -19,11 +20,19 @@ import { RelayerMacs, StoredPage } from "./StoredRelayer.ts"
 const inNeed = (sql: SqlClient.SqlClient) =>
   sql`((c.state ->> 'status') IN ('degraded', 'failing', 'disabled') OR (c.state ->> 'told_low') = 'true')`
 
-/** Whether the relayer is in this state. */
-const hasHealthState = (sql: SqlClient.SqlClient, state: HealthStatus) => {
+/** Whether the last check left the relayer in this state. */
+const hasStatus = (sql: SqlClient.SqlClient, state: Exclude<HealthStatus, "waiting">) => {
   const isState = sql`(c.state ->> 'status') = ${state}`
   const condition = state === "healthy" || state === "unknown" ? isState : sql`${inNeed(sql)} AND ${isState}`
   return sql`t.id IN (SELECT c.relayer_id FROM relayer_checks c WHERE ${condition})`
+}
+
+/** Whether the relayer is in this state. One whose checks succeed is in the state `waiting` while a transaction of it waits. */
+const hasHealthState = (sql: SqlClient.SqlClient, state: HealthStatus) => {
+  const isWaiting = sql`t.seq IN (${waitingRelayers(sql)})`
+  if (state === "waiting") return sql`${isWaiting} AND (${hasStatus(sql, "healthy")} OR ${hasStatus(sql, "degraded")})`
+  const hasState = hasStatus(sql, state)
+  return state === "healthy" || state === "degraded" ? sql`${hasState} AND NOT (${isWaiting})` : hasState
 }
 
 /**
@@ -36,9 +45,10 @@ const urgencyOf = (sql: SqlClient.SqlClient) => {
   return sql`
     CASE WHEN ${among(sql`(c.state ->> 'status') = 'disabled'`)} THEN 0
       WHEN ${among(sql`(c.state ->> 'status') = 'failing'`)} THEN 1
-      WHEN ${among(sql`(c.state ->> 'status') = 'degraded'`)} THEN 2
-      WHEN ${among(sql`(c.state ->> 'told_low') = 'true'`)} THEN 3
-      ELSE 4 END`
+      WHEN t.seq IN (${waitingRelayers(sql)}) THEN 2
+      WHEN ${among(sql`(c.state ->> 'status') = 'degraded'`)} THEN 3
+      WHEN ${among(sql`(c.state ->> 'told_low') = 'true'`)} THEN 4
+      ELSE 5 END`
 }
 
 const iso = (sql: SqlClient.SqlClient, at: Statement.Fragment) =>
@@ -55,16 +65,20 @@ const openTransactions = (sql: SqlClient.SqlClient) =>
 const joinedChecks = (sql: SqlClient.SqlClient) => sql`LEFT JOIN relayer_checks c ON c.relayer_id = t.id`
 
 /** The JSON of `ListedHealth`, or null. */
-const listedHealth = (sql: SqlClient.SqlClient) => sql`
+const listedHealth = (sql: SqlClient.SqlClient) => {
+  /** Its checks succeed, and the transaction `first` waits. */
+  const isStopped = sql`((c.state ->> 'status') IN ('healthy', 'degraded') AND first.code IS NOT NULL)`
+  return sql`
   CASE WHEN c.relayer_id IS NOT NULL THEN (
     SELECT json_strip_nulls(json_build_object(
-      'state', c.state ->> 'status',
+      'state', CASE WHEN ${isStopped} THEN 'waiting' ELSE c.state ->> 'status' END,
       'code', coalesce(
         c.state -> 'reason' ->> 'type',
+        CASE WHEN ${isStopped} THEN first.code END,
         CASE WHEN c.state ->> 'status' = 'degraded' THEN 'provider_failed' END,
         CASE WHEN c.state ->> 'told_low' = 'true' THEN 'low_balance' END
       ),
-      'since', ${iso(sql, sql`c.since`)},
+      'since', ${iso(sql, sql`CASE WHEN ${isStopped} THEN first.code_since ELSE c.since END`)},
       'balance', c.reading ->> 'balance',
       'read_at', ${iso(sql, sql`c.read_at`)},
       'open', open.count,
@@ -76,8 +90,13 @@ const listedHealth = (sql: SqlClient.SqlClient) => sql`
           WHERE o.relayer_number = t.seq AND o.state = 'confirmed' AND o.origin = 'request' ORDER BY -o.number LIMIT 1)`
       )}
     ))::text
-    FROM (SELECT count(*) AS count, min(o.created_at) AS oldest FROM transactions o WHERE ${openTransactions(sql)}) open
+    FROM (
+      SELECT count(*) AS count, min(o.created_at) AS oldest,
+        min(o.number) FILTER (WHERE o.code <> ALL(${advancingCodes}::text[])) AS waiting
+      FROM transactions o WHERE ${openTransactions(sql)}
+    ) open LEFT JOIN transactions first ON first.relayer_number = t.seq AND (-first.number) = (-open.waiting)
   ) END`
+}
 
 // The orders of the list of relayers, in SQL. Each ends with `seq`, so that no two relayers have the same position.
 

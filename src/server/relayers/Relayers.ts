@@ -205,7 +205,7 @@ export const relayerCount = Metric.gauge("relayers", { description: "Relayers, b
 
 /** Every group is set, so that one without relayers is 0 and does not keep its last value. */
 const countedGroups = NetworkType.literals.flatMap((network_type) =>
-  (["active", "paused", "disabled"] as const).map((state) => ({ network_type, state }))
+  (["active", "waiting", "paused", "disabled"] as const).map((state) => ({ network_type, state }))
 )
 
 export const layerRelayerCount = Layer.effectDiscard(

@@ -12,7 +12,7 @@ import * as Rows from "../../sql/Rows.ts"
 import { addressesIn, amongAll, managedByInJson, rowState, unnestRows, versionColumn } from "../../sql/Rows.ts"
 import type { AddressPart, Ids, UnnestRow } from "../../sql/Rows.ts"
 import { client, exclusiveTurn, onConflict, onForeignKey, query } from "../../sql/Transaction.ts"
-import { HeldRelayer, RelayerMacs, StoredRelayer } from "./StoredRelayer.ts"
+import { HeldRelayer, RelayerMacs, StoredRelayer, waitingRelayers } from "./StoredRelayer.ts"
 import type { HeldRow, StoredRow } from "./StoredRelayer.ts"
 
 // Inserts into the table `relayers`, and what its columns have of a request.
@@ -158,8 +158,8 @@ const first =
 
 const RelayerCount = Schema.Struct({
   network_type: NetworkType,
-  /** A relayer that is both paused and disabled counts as disabled. */
-  state: Schema.Literals(["active", "paused", "disabled"]),
+  /** A relayer that is both paused and disabled counts as disabled. `waiting`: a transaction of it waits for something that is missing. */
+  state: Schema.Literals(["active", "waiting", "paused", "disabled"]),
   count: Rows.Integer
 })
 type RelayerCount = typeof RelayerCount.Type
@@ -350,7 +350,8 @@ export const make = Effect.gen(function* () {
   /** Reads every relayer. */
   const count = sql`
     SELECT network_type,
-      CASE WHEN system_disabled THEN 'disabled' WHEN paused THEN 'paused' ELSE 'active' END AS state,
+      CASE WHEN system_disabled THEN 'disabled' WHEN paused THEN 'paused'
+        WHEN seq IN (${waitingRelayers(sql)}) THEN 'waiting' ELSE 'active' END AS state,
       count(*) AS count
     FROM relayers GROUP BY 1, 2`.pipe(Effect.flatMap(readCounts), query("RelayersRepo.count"))
 

@@ -3,8 +3,10 @@ import { Context, Effect, Layer, Option, Schema } from "effect"
 import * as Json from "../../api/Json.ts"
 import { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { SqlClient, Statement } from "effect/sql"
 import type { Page, PageRequest, Unreadable } from "../../domain/request/Page.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
+import { advancingCodes } from "../../networks/core/Cause.ts"
 import { seqOf } from "../../sql/Rows.ts"
 import { RowMacs } from "../secrets/Secrets.ts"
 
@@ -169,4 +171,12 @@ export class RelayerMacs extends Context.Service<RelayerMacs, Effect.Success<typ
   "effect-relayer/server/relayers/StoredRelayer/RelayerMacs"
 ) {
   static readonly layer = Layer.effect(RelayerMacs, makeRelayerMacs)
+}
+
+/** Relayers with an open transaction that waits for something that is missing. Two parts, so that each one uses its partial index. */
+export const waitingRelayers = (sql: SqlClient.SqlClient) => {
+  const part = (states: Statement.Fragment) =>
+    sql`SELECT o.relayer_number FROM transactions o
+      WHERE ${states} AND o.code <> ALL(${advancingCodes}::text[]) AND o.relayer_number IS NOT NULL`
+  return sql`${part(sql`o.state = 'pending'`)} UNION ALL ${part(sql`o.state IN ('signed', 'submitted', 'mined')`)}`
 }

@@ -8,8 +8,8 @@ import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import { filled, pageRequest, seriesOf } from "../../domain/request/Page.ts"
 import type { Items, Page, Series } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
-import { cause } from "../../networks/core/Cause.ts"
-import type { Cause } from "../../networks/core/Cause.ts"
+import { cause, waits } from "../../networks/core/Cause.ts"
+import type { Cause, Code, Words } from "../../networks/core/Cause.ts"
 import type { ShownTransaction } from "../../networks/core/Family.ts"
 import { shownAttempt, statusOf } from "../../networks/core/Presentation.ts"
 import type { Identity } from "../../networks/core/Presentation.ts"
@@ -249,6 +249,35 @@ export const makeExplanations = Effect.gen(function* () {
     return cause("queued", { position: yield* ledger.ahead(laneId, id) })
   })
 
+  /** The first transaction that has to go before this one, if it waits for something that is missing. */
+  const stopping = Effect.fnUntraced(function* ({ id, laneId }: StoredTransaction, code: Code) {
+    const first =
+      code === "queued"
+        ? yield* ledger.firstAhead(laneId, id)
+        : code === "lane_window_full"
+          ? yield* ledger.firstInFlight(laneId)
+          : Option.none()
+    return Option.getOrUndefined(Option.filter(first, ({ transaction }) => waits(transaction.cause?.code ?? "queued")))
+  })
+
+  /** The sentences of a transaction that one in front stops. Callers that cannot use the relayer of that one see its code alone. */
+  const behind = Effect.fnUntraced(function* (words: Words, { chain, id, relayerId, transaction }: StoredTransaction) {
+    const why = transaction.cause ?? cause("queued")
+    if (!Caller.mayUseRelayer(yield* Caller.current, relayerId)) {
+      return { ...words, reason: `${words.reason} The first of them is another transaction with code ${why.code}.` }
+    }
+    const { reason } = networks.of(chain).rules.explain(why, false)
+    return {
+      reason: `${words.reason} The first of them, transaction ${id}, waits: ${reason}`,
+      next: `It goes on when transaction ${id} does, or ends. ${words.next}`
+    }
+  })
+
+  const frontFigures = Effect.fnUntraced(function* ({ id, relayerId, transaction }: StoredTransaction) {
+    const isShown = Caller.mayUseRelayer(yield* Caller.current, relayerId)
+    return { front_code: transaction.cause?.code ?? "queued", ...(isShown ? { front_id: id } : {}) }
+  })
+
   const withFigures = Effect.fnUntraced(function* (stored: StoredTransaction, why: Cause, of: StoredLane) {
     const {
       chain,
@@ -301,11 +330,13 @@ export const makeExplanations = Effect.gen(function* () {
     const lane = ended ? Option.none() : yield* ledger.laneById(laneId)
     const { why, since } = yield* waitingOf(stored, lane)
     const now = yield* Clock.currentTimeMillis
+    const front = ended ? undefined : yield* stopping(stored, why.code)
+    const words = yield* wordsOf(stored, why, ended)
     const explanation: TransactionExplanation = {
       status: statusOf(transaction.state),
       code: why.code,
-      ...(yield* wordsOf(stored, why, ended)),
-      figures: why.figures,
+      ...(front === undefined ? words : yield* behind(words, front)),
+      figures: front === undefined ? why.figures : { ...why.figures, ...(yield* frontFigures(front)) },
       since: instant(since),
       ...(Option.isNone(lane) ? {} : { next_at: instant(Math.max(lane.value.nextPollAt, now)) })
     }

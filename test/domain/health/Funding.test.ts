@@ -2,9 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Schema } from "effect"
 import { explain } from "../../../src/domain/health/HealthExplanation.ts"
+import type { WaitingTransaction } from "../../../src/domain/health/HealthExplanation.ts"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { fundingOf } from "../../../src/domain/health/Funding.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
+import { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
 
 const relayer = (network_type: "evm" | "solana" | "stellar", policies?: object) =>
   Schema.decodeSync(Relayer)({
@@ -57,8 +59,9 @@ describe("the funding of a relayer", () => {
 })
 
 describe("the explanation of a relayer whose checks succeed", () => {
-  const said = (waiting: bigint, balance = 100n) =>
+  const said = (waiting: bigint, balance = 100n, front?: WaitingTransaction) =>
     explain({
+      front,
       relayer: relayer("evm"),
       health: { status: "healthy", alerted_degraded: false, alerted_low: false },
       reading: evm(balance),
@@ -69,9 +72,42 @@ describe("the explanation of a relayer whose checks succeed", () => {
 
   it("has a code of its own while a transaction waits for funds", () => {
     const { code, funding, next, reason, state } = said(60n)
-    assert.deepStrictEqual([state, code, funding?.missing], ["healthy", "waiting_for_funds", 60n])
+    assert.deepStrictEqual([state, code, funding?.missing], ["waiting", "waiting_for_funds", 60n])
     assert.strictEqual(reason, "A transaction waits for funds. The last check found everything else well.")
     assert.match(next, /^Send at least 60 wei to address-of-one on evm:one: a transaction waits for it\. /)
-    assert.strictEqual(said(0n).code, "all_well")
+    assert.deepStrictEqual([said(0n).state, said(0n).code], ["healthy", "all_well"])
+  })
+
+  it("names the first transaction that waits, what for, and since when", () => {
+    const id = TransactionId.make("4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b")
+    const since = DateTime.makeUnsafe(1_000)
+    const words = { reason: "The base fee is too high.", next: "It is checked again with each block." }
+    const capped = said(0n, 100n, { id, code: "gas_price_above_cap", since, words })
+    assert.deepInclude(capped, {
+      state: "waiting",
+      code: "transaction_waits",
+      reason: `Transaction ${id} waits. The base fee is too high.`,
+      next: "It is checked again with each block.",
+      front: { transaction_id: id, code: "gas_price_above_cap", since },
+      since
+    })
+    const funds = said(60n, 100n, { id, code: "insufficient_funds", since, words })
+    assert.strictEqual(funds.code, "waiting_for_funds")
+    assert.strictEqual(funds.reason, `Transaction ${id} waits for funds. The last check found everything else well.`)
+  })
+
+  it("says first what is wrong with a relayer that the service has disabled", () => {
+    const reason = { type: "BalanceCheckFailed", details: "the balance is below min_balance" } as const
+    const health = {
+      status: "disabled",
+      reason,
+      failures: 2,
+      answered: true,
+      alerted_degraded: false,
+      alerted_low: false
+    } as const
+    const at = DateTime.makeUnsafe(0)
+    const given = { relayer: relayer("evm"), health, reading: evm(100n), next_at: at, since: at, waiting: 60n }
+    assert.deepInclude(explain(given), { state: "disabled", code: "BalanceCheckFailed" })
   })
 })

@@ -26,6 +26,7 @@ layer(TestApi.layer({ metricsPerRelayer: true }))("the metrics of each relayer",
       const labels = `{relayer_id="${id}",network_type="evm",network="sepolia"}`
       assert.include(yield* seriesOf("relayer_enabled", (text) => text.includes(id)), `relayer_enabled${labels} 1\n`)
       assert.include(yield* seriesOf("relayer_min_balance", (text) => text.includes(id)), `${labels} 50\n`)
+      assert.include((yield* api.call("/metrics/relayer_waiting", { key: null })).text, `relayer_waiting${labels} 0\n`)
       assert.notInclude((yield* api.call("/metrics/relayer_balance", { key: null })).text, id)
       assert.strictEqual((yield* relayer.check()).status, 200)
       assert.include(yield* seriesOf("relayer_balance", (text) => text.includes(id)), `relayer_balance${labels} 77\n`)

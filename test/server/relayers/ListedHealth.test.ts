@@ -19,13 +19,14 @@ const states: Readonly<Record<string, object>> = {
   r3: { status: "degraded", told_degraded: true, told_low: false },
   r4: { ...failed, status: "failing" },
   r5: { ...failed, status: "disabled" },
-  r6: { ...failed, status: "disabled" }
+  r6: { ...failed, status: "disabled" },
+  r8: { status: "healthy", told_degraded: false, told_low: false }
 }
 
-/** Relayers r1 to r6 in the states above, r7 without a check. r5 has two open transactions and a confirmed one. */
+/** Relayers in the states above, r7 without a check. Two transactions of r8 are open, and the first of them waits for funds. r5 has two open transactions and a confirmed one. */
 const fill = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* LedgerRows.insertRelayers(7)
+  yield* LedgerRows.insertRelayers(8)
   yield* authenticateRows()
   for (const [id, state] of Object.entries(states)) {
     yield* sql`
@@ -40,6 +41,9 @@ const fill = Effect.gen(function* () {
       final_at = '2026-01-01T00:00:00Z' WHERE id = ${first}::uuid`
   yield* sql`UPDATE transactions SET state = 'signed', nonce = 1, created_at = '2026-01-01T12:00:00Z' WHERE id = ${second}::uuid`
   yield* sql`UPDATE transactions SET created_at = '2026-01-01T13:00:00Z' WHERE id = ${third}::uuid`
+  const [stuck = ""] = yield* LedgerRows.insert(LedgerRows.account(8), 2)
+  yield* sql`
+    UPDATE transactions SET code = 'insufficient_funds', code_since = '2026-01-01T14:00:00Z' WHERE id = ${stuck}::uuid`
 })
 
 const read = Schema.decodeUnknownSync(Schema.Array(Relayer))
@@ -70,6 +74,12 @@ layer(Prepared.layer(fill))("a list of relayers", (it) => {
         last_confirmed_at: DateTime.makeUnsafe("2026-01-01T00:00:00Z")
       })
       assert.deepStrictEqual(healths.get("r7"), { state: "unknown", open: 0 })
+      assert.deepInclude(healths.get("r8"), {
+        state: "waiting",
+        code: "insufficient_funds",
+        since: DateTime.makeUnsafe("2026-01-01T14:00:00Z"),
+        open: 2
+      })
       assert.deepStrictEqual(
         ["r1", "r2", "r3", "r4"].map((id) => healths.get(id)?.code),
         [undefined, "low_balance", "provider_failed", "BalanceCheckFailed"]
@@ -80,7 +90,7 @@ layer(Prepared.layer(fill))("a list of relayers", (it) => {
   it.effect("has no health otherwise, and nobody can set it", () =>
     Effect.gen(function* () {
       const { relayers } = yield* list("")
-      assert.lengthOf(relayers, 7)
+      assert.lengthOf(relayers, 8)
       for (const relayer of relayers) assert.notProperty(relayer, "health")
       const { status, json } = yield* TestApi.call("/api/v1/relayers/r1", {
         method: "PATCH",
@@ -95,7 +105,7 @@ layer(Prepared.layer(fill))("a list of relayers", (it) => {
 
   it.effect("begins with those that need an operator most, on every page", () =>
     Effect.gen(function* () {
-      const expected = ["r5", "r6", "r4", "r3", "r2", "r1", "r7"]
+      const expected = ["r5", "r6", "r4", "r8", "r3", "r2", "r1", "r7"]
       assert.deepStrictEqual(ids((yield* list("sort=attention")).relayers), expected)
       const found: Array<string> = []
       let query: string | undefined = "sort=attention&per_page=2&include=health"
@@ -115,6 +125,7 @@ layer(Prepared.layer(fill))("a list of relayers", (it) => {
       const cases = {
         disabled: ["r5", "r6"],
         failing: ["r4"],
+        waiting: ["r8"],
         degraded: ["r3"],
         healthy: ["r2", "r1"],
         unknown: ["r7"]

@@ -6,6 +6,7 @@ import { KnownCode } from "../../../src/networks/core/Cause.ts"
 import { TestClock } from "effect/testing"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
+import { asTimePasses } from "../events/LiveApi.ts"
 import { dataOf, makeKey, prepare, receiver, send, transactions } from "./Fixtures.ts"
 
 interface Explained {
@@ -83,6 +84,64 @@ layerEach(TestApi.layer())("an explanation", (it) => {
       const [ofTransaction, ofRelayer] = yield* next
       assert.notInclude(ofTransaction, "Send at least")
       assert.match(ofRelayer, /^Send at least 1 wei to .+: it has 0 of the 1 that it needs\. /)
+    })
+  )
+
+  it.effect("of a queued transaction names the one in front that waits, and its reason", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { call } = yield* TestApi.TestApi
+      const front = dataOf(yield* send({ to: receiver }))
+      const queued = dataOf(yield* send({ to: receiver }))
+      const figures = { required: "1000", available: "300", reserved: "5", minimum: "100" }
+      assert.notInclude((yield* explain(queued.id)).reason, front.id)
+      yield* become(front.id, { code: "insufficient_funds", figures })
+      const { code, reason, next } = yield* explain(queued.id)
+      assert.strictEqual(code, "queued")
+      assert.include(
+        reason,
+        `behind 1 transaction of its lane. The first of them, transaction ${front.id}, waits: It needs 1000 wei.`
+      )
+      assert.include(next, `It goes on when transaction ${front.id} does, or ends.`)
+      // A caller without the relayer of the one in front.
+      const other = yield* sendOther
+      const key = yield* call("/api/v1/api-keys", {
+        body: { name: "other", scopes: ["transactions:read"], relayer_ids: ["other"] }
+      })
+      const { key: limited } = key.json.data as { readonly key: string }
+      const { json } = yield* call(`/api/v1/relayers/other/transactions/${other.id}/explain`, { key: limited })
+      const seen = json.data as Explained
+      assert.include(seen.reason, "The first of them is another transaction with code insufficient_funds.")
+      assert.notInclude(JSON.stringify(seen), front.id)
+    })
+  )
+
+  it.effect("of a relayer whose first transaction waits has a state of its own, and names that transaction", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const sql = yield* SqlClient.SqlClient
+      const { call } = yield* TestApi.TestApi
+      const { id } = dataOf(yield* send({ to: receiver }))
+      const healthy = JSON.stringify({ status: "healthy", told_degraded: false, told_low: false })
+      yield* sql`UPDATE relayer_checks SET state = ${healthy}::text::json WHERE relayer_id = 'sender'`
+      const said = Effect.map(
+        call("/api/v1/relayers/sender/explain"),
+        ({ json }) => json.data as Explained & { readonly state: string; readonly front?: object }
+      )
+      assert.deepInclude(yield* said, { state: "healthy", code: "all_well" })
+      yield* become(id, { code: "gas_price_above_cap", figures: { base_fee: "42", cap: "40", limit: "cap" } })
+      const waiting = yield* said
+      assert.deepInclude(waiting, { state: "waiting", code: "transaction_waits" })
+      assert.deepInclude(waiting.front, { transaction_id: id, code: "gas_price_above_cap" })
+      assert.match(
+        waiting.reason,
+        new RegExp(`^Transaction ${id} waits\\. The base fee of the next block is 42 wei per gas`)
+      )
+      assert.deepInclude((yield* asTimePasses(call("/api/v1/relayers/sender/status"))).json.data as object, {
+        health: "waiting"
+      })
+      yield* become(id, { code: "in_pool", state: "submitted", nonce: "0" })
+      assert.deepInclude(yield* said, { state: "healthy", code: "all_well" })
     })
   )
 

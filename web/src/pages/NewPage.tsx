@@ -247,6 +247,7 @@ export const NewPage = () => {
         />
       )}
       {kind === "signer" && isSignerType(type) && <p class="sub">{text.signerTypes[type]}</p>}
+      {kind === "network" && <p class="sub">{text.ownNetwork}</p>}
       {kind === "relayer" ? (
         <RelayerForm key={type} type={type} />
       ) : kind === "key" ? (

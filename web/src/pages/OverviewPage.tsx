@@ -25,7 +25,7 @@ const text = words.overview
 
 /**
  * Milliseconds between two reads. An open overview may cost the service 0.4 requests a second: what needs attention is urgent, transactions
- * are asked for every 30 seconds (two requests), relayers are counted every minute (five requests), up to four receivers are asked about every two minutes, and events come
+ * are asked for every 30 seconds (two requests), relayers are counted every two minutes (six requests), up to four receivers are asked about every two minutes, and events come
  * by one stream.
  */
 const urgent = 5_000

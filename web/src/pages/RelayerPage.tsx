@@ -28,6 +28,7 @@ import { Page, Tabs } from "../parts/Page.tsx"
 import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { Say } from "../parts/Say.tsx"
 import { markOf, relayerMark } from "../parts/States.ts"
+import { transactionHref } from "../parts/TransactionRows.tsx"
 import { Tag } from "../parts/Tag.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
 import { useEventsAbout } from "../parts/useEvents.ts"
@@ -86,7 +87,7 @@ const Explanation = ({ relayer, said }: { readonly relayer: Relayer; readonly sa
   const isUrl = said.state === "disabled" || said.state === "failing" || said.state === "degraded"
   return (
     <Say
-      mark={markOf(said.paused || said.code === "waiting_for_funds" ? "degraded" : said.state)}
+      mark={markOf(said.paused && said.state === "healthy" ? "paused" : said.state)}
       reason={said.reason}
       next={said.next}
       code={said.code}
@@ -98,6 +99,11 @@ const Explanation = ({ relayer, said }: { readonly relayer: Relayer; readonly sa
         <span class="fund">
           <Amount value={said.funding.missing} unit={unit} /> → <Code text={said.funding.address} />
         </span>
+      )}
+      {said.front !== undefined && (
+        <a class="btn s" href={transactionHref({ relayer_id: relayer.id, id: said.front.transaction_id })}>
+          {text.openFront}
+        </a>
       )}
       {isUrl && said.funding === undefined && (
         <a class="btn s" href={hrefOf(relayer.id, "urls")}>

@@ -23,7 +23,7 @@ const perPage = "100"
 const filters = ["q", "network_type", "network", "signer_id", "notification_id", "paused", "system_disabled", "state"]
 
 /** States of the last check, the worst first. */
-const states = ["disabled", "failing", "degraded", "healthy", "unknown"] as const
+const states = ["disabled", "failing", "waiting", "degraded", "healthy", "unknown"] as const
 
 const yesNo = [
   { value: "true", label: text.yes },

@@ -49,7 +49,7 @@ const names: Column<Row> = {
 
 const states: Column<Row> = { head: text.state, card: "state", cell: (relayer) => <Tag {...relayerMark(relayer)} /> }
 
-const networks: Column<Row> = { head: text.network, cell: ({ network }) => network }
+const networks: Column<Row> = { head: text.network, cell: ({ network_type, network }) => `${network_type}:${network}` }
 
 const addresses: Column<Row> = {
   head: text.address,

@@ -7,7 +7,7 @@ export const ResourceLink = (subject: Subject) => {
   return href === undefined ? (
     <bdi class="wrap">{subject.id}</bdi>
   ) : (
-    <a class="wrap" href={href}>
+    <a class="wrap l" href={href}>
       <bdi>{subject.id}</bdi>
     </a>
   )

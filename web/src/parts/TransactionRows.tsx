@@ -30,7 +30,7 @@ interface Row {
 
 const text = words.transactions
 
-const transactionHref = ({ relayer_id, id }: Pick<Row, "relayer_id" | "id">): string =>
+export const transactionHref = ({ relayer_id, id }: Pick<Row, "relayer_id" | "id">): string =>
   `/console/transactions/${encodeURIComponent(id)}?relayer=${encodeURIComponent(relayer_id)}`
 
 const hashOf = ({ hash, signature }: Row) => hash ?? (typeof signature === "string" ? signature : undefined)
@@ -50,6 +50,12 @@ export interface RowChain {
 }
 
 type ChainOf = (row: Row) => RowChain
+
+/** Networks of several types can have the same name. */
+const networkOf = (row: Row, chainOf: ChainOf): string => {
+  const { network } = chainOf(row)
+  return network === undefined ? row.network_type : `${row.network_type}:${network}`
+}
 
 /** Of several moves, the first one, and that there are more. */
 const moveOf = (row: Row, chainOf: ChainOf) => {
@@ -104,7 +110,7 @@ const columnsOf = (rows: ReadonlyArray<Row>, chainOf: ChainOf): ReadonlyArray<Co
     cell: (row) => (
       <span class="two">
         <a href={`/console/relayers/${encodeURIComponent(row.relayer_id)}`}>{row.relayer_id}</a>
-        <small>{chainOf(row).network}</small>
+        <small>{networkOf(row, chainOf)}</small>
       </span>
     )
   },

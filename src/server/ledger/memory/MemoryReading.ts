@@ -1,6 +1,7 @@
 // What a ledger in memory shows to callers.
 import { Clock, DateTime, Effect, Option } from "effect"
 import type { Series } from "../../../domain/request/Page.ts"
+import { waits } from "../../../networks/core/Cause.ts"
 import { present } from "../../../networks/core/Presentation.ts"
 import { reservationOf } from "../../../networks/core/Queue.ts"
 import type { LaneKey } from "../../../networks/core/Rules.ts"
@@ -264,6 +265,21 @@ export const make = Effect.gen(function* () {
       return storedOf(others.filter(isBelow).toSorted(byTurn)[0])
     })
 
+  const firstAhead = (lane: LaneId, id: TransactionId) =>
+    read(() => {
+      const { own, others = [] } = othersOf(lane, id) ?? {}
+      return storedOf(others.filter((other) => own !== undefined && byTurn(other, own) < 0).toSorted(byTurn)[0])
+    })
+
+  const firstWaiting = (relayerNumber: number) =>
+    read(() =>
+      storedOf(
+        ofRelayer(relayerNumber)
+          .filter((row) => isOpen(row) && waits(row.stored.transaction.cause?.code ?? "queued"))
+          .toSorted((one, other) => one.stored.transaction.number - other.stored.transaction.number)[0]
+      )
+    )
+
   return {
     get,
     bySequence,
@@ -295,6 +311,8 @@ export const make = Effect.gen(function* () {
     reserved,
     ahead,
     firstInFlight,
-    firstPendingBelow
+    firstPendingBelow,
+    firstAhead,
+    firstWaiting
   }
 })

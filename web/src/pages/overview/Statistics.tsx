@@ -16,7 +16,7 @@ const text = words.overview
 
 /** Milliseconds. Relayers change seldom: what stops one is in the list of what needs attention. */
 const refreshed = 30_000
-const seldom = 60_000
+const seldom = 120_000
 
 const useCount = (filter: string): string => {
   const { value } = useQuery(relayerPage(`${filter}${filter === "" ? "" : "&"}per_page=1`), seldom)
@@ -35,6 +35,7 @@ const Count = ({ label, filter }: { readonly label: string; readonly filter: str
 const states = [
   { label: text.disabled, filter: "state=disabled" },
   { label: text.failing, filter: "state=failing" },
+  { label: text.waiting, filter: "state=waiting" },
   { label: text.degraded, filter: "state=degraded" },
   { label: text.paused, filter: "paused=true" }
 ]
