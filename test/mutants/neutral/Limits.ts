@@ -9,6 +9,16 @@ const claims = "docs/security/tests.md"
 const selectors = "docs/policies.md: selectors"
 
 export const limits: ReadonlyArray<Mutant> = [
+  ...inFile("src/domain/request/ExactParse.ts", [
+    {
+      name: "exponent-leaves-no-fraction",
+      rule: "An amount with an exponent is taken only if it is exactly a whole number.",
+      source: "docs/api.md: whole numbers of the smallest unit",
+      before: "const power = Number(exponent) - fraction.length + zeros",
+      after: "const power = Math.max(0, Number(exponent) - fraction.length + zeros)",
+      test: "test/domain/request/ExactJson.test.ts"
+    }
+  ]),
   ...inFile(`${source}/TransactionLimits.ts`, [
     {
       name: "value-is-limited",

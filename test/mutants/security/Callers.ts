@@ -9,6 +9,17 @@ const console = "docs/security/console.md"
 const failures = "test/transactions-failures.md"
 
 export const callers: ReadonlyArray<Mutant> = [
+  ...inFile("src/server/transactions/TransactionViews.ts", [
+    {
+      name: "front-of-another-relayer-is-not-named",
+      rule: "A caller that cannot use the relayer of the transaction in front sees neither its id nor its amounts.",
+      source: `${claims}: a key sees its relayers alone`,
+      before: "if (!Caller.mayUseRelayer(yield* Caller.current, relayerId)) {",
+      after: "if (!Caller.mayUseRelayer(yield* Caller.current, relayerId) && id.length === 0) {",
+      test: "test/server/transactions/Explained.test.ts",
+      only: "names the one in front that waits"
+    }
+  ]),
   ...inFile("src/server/claims/ClaimsRepo.ts", [
     {
       name: "claimed-name-has-one-holder",

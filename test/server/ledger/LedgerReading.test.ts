@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { cause } from "../../../src/networks/core/Cause.ts"
-import { finish, mine } from "../../../src/networks/core/Rules.ts"
+import { Command, finish, mine } from "../../../src/networks/core/Rules.ts"
 import type { SelectedTransactions } from "../../../src/server/ledger/LedgerReads.ts"
 import { accept, account } from "../../../testkit/LedgerRows.ts"
 import { contract } from "./Contract.ts"
@@ -95,6 +95,38 @@ contract("a status", (it) => {
         "transaction.mined",
         "transaction.confirmed"
       ])
+    })
+  )
+})
+
+contract("what goes first", (it) => {
+  it.effect("is the pending transaction whose turn is first, and of a relayer the first one that waits", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const lanes = yield* LaneLedger
+      yield* accept(account(1), 3)
+      yield* accept(account(2), 1)
+      const { hold } = yield* claimOne
+      const { pending } = yield* lanes.read(hold)
+      const [first, second, third] = pending
+      if (first === undefined || second === undefined || third === undefined) return assert.fail("three are pending")
+      const ahead = (id: typeof first.id) =>
+        Effect.map(transactions.firstAhead(first.laneId, id), (found) => Option.getOrUndefined(found)?.id)
+      assert.deepStrictEqual(yield* Effect.forEach([first, second, third], ({ id }) => ahead(id)), [
+        undefined,
+        first.id,
+        first.id
+      ])
+      const waiting = Effect.map(transactions.firstWaiting(1), (found) => Option.getOrUndefined(found)?.id)
+      assert.isUndefined(yield* waiting)
+      const held = (stored: typeof first, code: "insufficient_funds" | "relayer_paused") =>
+        lanes.apply(hold, [{ stored, command: Command.Hold({ cause: cause(code), scope: "transaction" }) }])
+      yield* held(first, "relayer_paused")
+      yield* held(third, "insufficient_funds")
+      assert.strictEqual(yield* waiting, third.id)
+      yield* held(second, "insufficient_funds")
+      assert.strictEqual(yield* waiting, second.id)
+      assert.isTrue(Option.isNone(yield* transactions.firstWaiting(2)))
     })
   )
 })

@@ -15,7 +15,7 @@ const copy = async (text: string) => {
 /** Characters at each end. */
 const ends = 8
 
-export const shortened = (text: string): string =>
+const shortened = (text: string): string =>
   text.length <= ends * 2 ? text : `${text.slice(0, ends)}…${text.slice(-ends / 2)}`
 
 export const CopyButton = ({ text, label }: { readonly text: string; readonly label?: string }) => {
