@@ -120,7 +120,7 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console
         const final = await shown.until("the sum", () => shown.region("Final transactions"))
         assert.include(textOf(final), String(confirmed))
         const [head = [], ...counts] = await tableOf(shown, "Final per minute")
-        assert.deepStrictEqual(head, ["Time", "Final per minute", "of them not confirmed"])
+        assert.deepStrictEqual(head, ["Time", "Final per minute", "of them failed or expired"])
         assert.strictEqual(
           counts.reduce((sum, [, count]) => sum + Number(count), 0),
           confirmed

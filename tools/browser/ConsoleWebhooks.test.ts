@@ -43,7 +43,7 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an ope
         await button(page, "Replay…").click()
         const dialog = page.getByRole("dialog")
         await dialog.getByLabel("State").selectOption("delivered")
-        await dialog.getByLabel("Until, UTC").fill("2100-01-01T00:00:00")
+        await dialog.getByLabel("Until (until), UTC").fill("2100-01-01T00:00:00")
         await button(page, "Count").click()
         await dialog.getByText(/deliveries would be sent again\.$/).waitFor()
         assert.strictEqual(receiver.seen.length, arrived)

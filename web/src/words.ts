@@ -489,7 +489,7 @@ export const words = {
     period: "Period",
     periods: { "1h": "last hour", "24h": "last 24 hours", "7d": "last 7 days" },
     finals: { "1h": "Final per minute", "24h": "Final per quarter of an hour", "7d": "Final per hour" },
-    notConfirmed: "of them not confirmed",
+    notConfirmed: "of them failed or expired",
     p95Line: "p95 from acceptance to confirmation",
     events: "Latest events",
     first: {
@@ -688,8 +688,8 @@ export const words = {
     replayTitle: "Send deliveries again",
     replayText:
       "The deliveries of a period are sent again, in their order and with the same ids. Pending deliveries and tests are left out.",
-    sinceField: "From, UTC",
-    untilField: "Until, UTC",
+    sinceField: "From (since), UTC",
+    untilField: "Until (until), UTC",
     either: "delivered and failed",
     count: "Count",
     counting: "Counting …",

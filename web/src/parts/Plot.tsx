@@ -113,12 +113,12 @@ const times = (_plot: uPlot, splits: ReadonlyArray<number>): Array<string> => {
   })
 }
 
-/** Blocks between two labels: 1, 2, 5, 10, … */
-const blockSteps = Array.from({ length: 8 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat()
+/** Between two labels of blocks or counts: 1, 2, 5, 10, … */
+const wholeSteps = Array.from({ length: 8 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat()
 
 const axes: Readonly<Record<Props["axis"], uPlot.Axis>> = {
   time: { values: times },
-  block: { values: (_plot, heights) => heights.map((height) => grouped(height)), incrs: blockSteps }
+  block: { values: (_plot, heights) => heights.map((height) => grouped(height)), incrs: wholeSteps }
 }
 
 /** From zero to a little above the highest value, so that heights can be compared. */
@@ -127,7 +127,7 @@ const fromZero = (_plot: uPlot, _least: number | null, most: number | null): [nu
   most === null || most === 0 ? 1 : most * 1.08
 ]
 
-const optionsOf = (library: Library, { axis, lines }: Props, width: number): uPlot.Options => ({
+const optionsOf = (library: Library, { axis, lines, unit }: Props, width: number): uPlot.Options => ({
   width,
   height,
   legend: { show: false },
@@ -136,7 +136,10 @@ const optionsOf = (library: Library, { axis, lines }: Props, width: number): uPl
     library.tzDate(DateTime.toDateUtc(DateTime.makeUnsafe(seconds * millisecondsPerUnit.time)), "Etc/UTC"),
   scales: { x: { time: axis === "time" }, y: { range: fromZero } },
   series: [{}, ...lines.map((line) => seriesOf(library, line))],
-  axes: [axisOf({ space: 80, ...axes[axis] }), axisOf({ size: 64 })]
+  axes: [
+    axisOf({ space: 80, ...axes[axis] }),
+    axisOf({ size: 64, ...(unit.decimals === 0 ? { incrs: wholeSteps } : {}) })
+  ]
 })
 
 /** Numbers of JavaScript are exact enough for pixels. The table has the exact ones. */

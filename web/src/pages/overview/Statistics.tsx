@@ -98,7 +98,8 @@ const Confirmation = ({ steps }: { readonly steps: Steps }) => {
 const sumOf = (steps: Steps, count: (final: Steps[number]["final"]) => number) =>
   steps.reduce((sum, { final }) => sum + count(final), 0)
 
-const unsuccessful = ({ failed, canceled, expired }: Steps[number]["final"]) => failed + canceled + expired
+/** What was canceled ended as somebody wanted. */
+const unsuccessful = ({ failed, expired }: Steps[number]["final"]) => failed + expired
 
 const Final = ({ steps }: { readonly steps: Steps }) => (
   <section class="card pad stat" aria-label={text.final}>
@@ -123,7 +124,7 @@ const finals = (steps: Steps, label: string): ReadonlyArray<Line> => [
     label,
     shape: "bars",
     color: "p4",
-    values: steps.map(({ final }) => BigInt(final.confirmed + unsuccessful(final)))
+    values: steps.map(({ final }) => BigInt(final.confirmed + final.canceled + unsuccessful(final)))
   },
   {
     label: text.notConfirmed,

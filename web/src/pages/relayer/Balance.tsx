@@ -20,6 +20,17 @@ const refreshed = 60_000
 /** Milliseconds in a second. */
 const second = 1_000
 
+/** Milliseconds. */
+const hour = 3_600_000
+
+/** The balance of an hour is that of its end, and the last one is that of its reading. */
+const positionsOf = ({ points }: BalanceTrend): ReadonlyArray<number> => {
+  const last = points.at(-1)?.at.epochMilliseconds ?? 0
+  return points.map(({ at }, index) =>
+    index === points.length - 1 ? last : Math.min(at.epochMilliseconds + hour, last)
+  )
+}
+
 const linesOf = ({ points }: BalanceTrend, minimum: bigint | undefined): ReadonlyArray<Line> => [
   { label: text.balance, shape: "area", color: "p1", values: points.map(({ balance }) => balance) },
   ...(minimum === undefined
@@ -54,7 +65,7 @@ export const RelayerBalance = ({ relayer }: { readonly relayer: Relayer }) => {
             <Plot
               label={text.balance}
               axis="time"
-              positions={trend.points.map(({ at }) => at.epochMilliseconds)}
+              positions={positionsOf(trend)}
               unit={unit}
               lines={linesOf(trend, relayer.policies?.min_balance)}
             />
