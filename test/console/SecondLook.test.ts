@@ -171,6 +171,55 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console
     })
   )
 
+  it.effect("offers the relayers that exist to a key that is limited to some", () =>
+    Effect.gen(function* () {
+      const { open } = yield* ConsoleWindow
+      const shown = yield* open({ answer: ({ method }) => (method === "POST" ? {} : undefined) })
+      yield* Effect.promise(async () => {
+        await shown.goto("new/key")
+        await enter(shown, "name", "payouts")
+        const box = (name: string) =>
+          shown.until(name, () =>
+            shown
+              .all("label")
+              .find((label) => textOf(label).split(" ")[0] === name)
+              ?.querySelector("input")
+          )
+        await shown.click(await box("dev-evm"))
+        await shown.click(await box("transactions:read"))
+        await shown.click(await button(shown, "Create"))
+        await shown.until("the request", () => shown.asked.length > 0)
+        assert.deepStrictEqual(fieldOf(shown.asked[0]?.body, "relayer_ids"), ["dev-evm"])
+      })
+    })
+  )
+
+  it.effect("says that a relayer waits, and leads to the transaction that waits first", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const front = {
+        transaction_id: transactionIds.evm,
+        code: "gas_price_above_cap",
+        since: "2026-01-02T03:04:05.678Z"
+      }
+      const said = {
+        ...(recorded("/api/v1/relayers/dev-evm/explain") as object),
+        state: "waiting",
+        code: "transaction_waits",
+        reason: "Transaction x waits. The base fee of the next block is 42000000000 wei per gas.",
+        front
+      }
+      const shown = yield* open({ answer: ({ path }) => (path.endsWith("dev-evm/explain") ? said : undefined) })
+      yield* Effect.promise(async () => {
+        await shown.goto("relayers/dev-evm")
+        await shown.shows("Transaction x waits. The base fee of the next block is 42 gwei per gas.", ".say.warn b")
+        await shown.shows("Waits", "h1 .tag")
+        const link = await shown.until("the link", () => shown.named("a", "Open transaction")[0])
+        assert.include(link.getAttribute("href"), transactionIds.evm)
+      })
+    })
+  )
+
   it.effect("shows in the colour of a failure that a receiver has not accepted a test", () =>
     Effect.gen(function* () {
       const { open, recorded } = yield* ConsoleWindow
