@@ -53,11 +53,13 @@ const exampleOf = ({ field, entered, native }: InputProps) => {
 }
 
 const Field = (props: InputProps) => {
-  const { field, problem } = props
-  const example = exampleOf(props)
+  const { field, known, problem } = props
+  /** What exists is chosen by check boxes. */
+  const isChosen = field.kind === "choices" || (field.kind === "lines" && known?.[field.name] !== undefined)
+  const example = isChosen ? undefined : exampleOf(props)
   return (
     <div class={problem === undefined ? "field" : "field wrong"}>
-      <label for={field.kind === "choices" ? undefined : idOf(field.name)}>
+      <label for={isChosen ? undefined : idOf(field.name)}>
         <code>{field.name}</code>
         {field.isRequired === true && <span class="mut"> {text.required}</span>}
       </label>
@@ -70,7 +72,7 @@ const Field = (props: InputProps) => {
         </p>
       )}
       <p class="hint" id={`${idOf(field.name)}-hint`}>
-        <Marked text={hintOf(field, props.native)} /> {text.kinds[field.kind]}
+        <Marked text={hintOf(field, props.native)} /> {isChosen ? "" : text.kinds[field.kind]}
         {example !== undefined && (
           <>
             {" "}

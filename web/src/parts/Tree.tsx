@@ -5,6 +5,15 @@ import { At } from "./Time.tsx"
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
+/** A long name is broken behind an underscore. */
+const Name = ({ name }: { readonly name: string }) =>
+  name.split(/(?<=_)/).map((part, index) => (
+    <>
+      {index > 0 && <wbr key={index} />}
+      {part}
+    </>
+  ))
+
 const Fields = ({ value }: { readonly value: Readonly<Record<string, unknown>> }) => (
   <dl class="kv">
     {Object.entries(value)
@@ -12,7 +21,9 @@ const Fields = ({ value }: { readonly value: Readonly<Record<string, unknown>> }
       .map(([name, part]) => (
         <>
           <dt key={name}>
-            <code>{name}</code>
+            <code>
+              <Name name={name} />
+            </code>
           </dt>
           <dd class="wrap">
             <Value value={part} />
