@@ -143,7 +143,7 @@ export const words = {
     oldestOpen: "Oldest open",
     runway: (left: string) => `lasts about ${left} at the rate of the last week`,
     spentPerDay: "Spent per day",
-    noTrend: "The balance has not changed in the last week, as far as checks have read it.",
+    noTrend: "There is nothing to draw yet: the plot has a balance for each hour in which it changed.",
     noReading: "No check has read the balance yet.",
     sortDefault: "oldest first",
     yes: "yes",

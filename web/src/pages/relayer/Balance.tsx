@@ -1,4 +1,5 @@
 // The balance of a relayer over the last week, and how long it lasts.
+import type { Unit } from "../../data/Amounts.ts"
 import { unitOf } from "../../data/Chains.ts"
 import { networkList } from "../../data/Networks.ts"
 import { relayerBalances } from "../../data/Relayers.ts"
@@ -23,20 +24,46 @@ const second = 1_000
 /** Milliseconds. */
 const hour = 3_600_000
 
-/** The balance of an hour is that of its end, and the last one is that of its reading. */
-const positionsOf = ({ points }: BalanceTrend): ReadonlyArray<number> => {
-  const last = points.at(-1)?.at.epochMilliseconds ?? 0
-  return points.map(({ at }, index) =>
-    index === points.length - 1 ? last : Math.min(at.epochMilliseconds + hour, last)
-  )
+interface Drawn {
+  readonly at: number
+  readonly balance: bigint
 }
 
-const linesOf = ({ points }: BalanceTrend, minimum: bigint | undefined): ReadonlyArray<Line> => [
+/** The balance of an hour is that of its end. The hour of the last reading has not ended, and its balance is that of the reading. */
+const drawnOf = ({ points }: BalanceTrend): ReadonlyArray<Drawn> => {
+  const last = points.at(-1)?.at.epochMilliseconds ?? 0
+  return points.flatMap(({ at, balance }, index) => {
+    if (index === points.length - 1) return [{ at: last, balance }]
+    const end = at.epochMilliseconds + hour
+    return end < last ? [{ at: end, balance }] : []
+  })
+}
+
+const linesOf = (points: ReadonlyArray<Drawn>, minimum: bigint | undefined): ReadonlyArray<Line> => [
   { label: text.balance, shape: "area", color: "p1", values: points.map(({ balance }) => balance) },
   ...(minimum === undefined
     ? []
     : [{ label: text.minBalance, shape: "limit", color: "p2", values: points.map(() => minimum) } as const])
 ]
+
+interface TrendProps {
+  readonly points: ReadonlyArray<Drawn>
+  readonly unit: Unit
+  readonly minimum: bigint | undefined
+}
+
+const Trend = ({ points, unit, minimum }: TrendProps) =>
+  points.length < 2 ? (
+    <Empty text={points.length === 0 ? text.noReading : text.noTrend} />
+  ) : (
+    <Plot
+      label={text.balance}
+      axis="time"
+      positions={points.map(({ at }) => at)}
+      unit={unit}
+      lines={linesOf(points, minimum)}
+    />
+  )
 
 export const RelayerBalance = ({ relayer }: { readonly relayer: Relayer }) => {
   const query = useQuery(relayerBalances(relayer.id), refreshed)
@@ -59,17 +86,7 @@ export const RelayerBalance = ({ relayer }: { readonly relayer: Relayer }) => {
     >
       {(trend) => (
         <>
-          {trend.points.length < 2 ? (
-            <Empty text={trend.points.length === 0 ? text.noReading : text.noTrend} />
-          ) : (
-            <Plot
-              label={text.balance}
-              axis="time"
-              positions={positionsOf(trend)}
-              unit={unit}
-              lines={linesOf(trend, relayer.policies?.min_balance)}
-            />
-          )}
+          <Trend points={drawnOf(trend)} unit={unit} minimum={relayer.policies?.min_balance} />
           {trend.spent_per_day !== undefined && (
             <p class="pad mut">
               {text.spentPerDay}: <Amount value={trend.spent_per_day} unit={unit} />
