@@ -35,11 +35,12 @@ const unit = [
   "test/server/http/Yaml.test.ts",
   "test/server/console/Site.test.ts",
   "test/server/responses/{Accept,ClientAddress,GroupServices}.test.ts",
-  "test/server/transactions/{SignedBytes,Simulated}.test.ts"
+  "test/server/transactions/{SignedBytes,Simulated}.test.ts",
+  "test/x402/*.test.ts"
 ]
 
 /** Their services or packages are installed apart: `npm run test:redis`, `npm run test:svm`, and so on. */
-const elsewhere = ["test/{redis,svm,wallets,pkcs11,ministack,installs,packages,prepared}/**"]
+const elsewhere = ["test/{redis,svm,wallets,pkcs11,ministack,installs,packages,prepared,x402}/**"]
 
 /** Real time, in milliseconds. No test waits this long on an idle machine, but a busy one may need it for the work of a test. */
 const patience = 240_000

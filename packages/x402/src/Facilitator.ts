@@ -1,4 +1,5 @@
 // A facilitator of x402: it verifies payments, settles them through relayers, and says what it offers.
+import { Clock as EffectClock, Effect } from "effect"
 import { verifyTypedData } from "viem"
 import { makeChain } from "./Chain.ts"
 import type { Chain } from "./Chain.ts"
@@ -67,7 +68,7 @@ const defaultMaxGas = { key: 150_000, wallet: 300_000 }
 const leastTime = 30
 
 const systemClock: Clock = {
-  now: () => Date.now(),
+  now: () => Effect.runSync(EffectClock.currentTimeMillis),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted === true) return resolve()
@@ -93,7 +94,15 @@ interface Served {
 }
 
 export const createFacilitator = (options: Options): Facilitator => {
-  const { exact, relayers, networks, sellers, budget = defaultBudget, maxGas = defaultMaxGas, clock = systemClock } = options
+  const {
+    exact,
+    relayers,
+    networks,
+    sellers,
+    budget = defaultBudget,
+    maxGas = defaultMaxGas,
+    clock = systemClock
+  } = options
   const served = new Map<string, Served>(
     networks.map((offered) => {
       const chain = makeChain(offered, relayers, clock.now)
@@ -177,8 +186,8 @@ export const createFacilitator = (options: Options): Facilitator => {
     settle: async (body, seller, closed = new AbortController().signal) => {
       const payment = parse(body, networks, seller.payTo)
       if (isInvalid(payment)) {
-        const network: Network = "eip155:0"
-        return { success: false, errorReason: payment.reason, errorMessage: payment.message, transaction: "", network }
+        const { reason, message, network } = payment
+        return { success: false, errorReason: reason, errorMessage: message, transaction: "", network }
       }
       return settle(settlingOf(payment), payment, seller.repeat ?? false, closed)
     },
@@ -194,7 +203,8 @@ export const createFacilitator = (options: Options): Facilitator => {
       if (!nameOf.test(name)) return undefined
       const rows = (await Promise.all(["", "-2", "-3"].map((suffix) => relayers.find(name + suffix)))).flat()
       const row = rows.find((one) => !isOver(one)) ?? rows.at(-1)
-      const isOwn = (one: Row) => payTo.some((address) => one.data.toLowerCase().includes(address.slice(2).toLowerCase()))
+      const isOwn = (one: Row) =>
+        payTo.some((address) => one.data.toLowerCase().includes(address.slice(2).toLowerCase()))
       if (row === undefined || !isOwn(row)) return undefined
       const status = stateOf(await relayers.claimOf(name), { row, next: undefined })
       return { name, status, ...(row.hash === undefined ? {} : { transaction: row.hash }) }
@@ -202,7 +212,11 @@ export const createFacilitator = (options: Options): Facilitator => {
   }
 }
 
-const emptyStore = { get: () => Promise.resolve(undefined), set: () => Promise.resolve(), delete: () => Promise.resolve() }
+const emptyStore = {
+  get: () => Promise.resolve(undefined),
+  set: () => Promise.resolve(),
+  delete: () => Promise.resolve()
+}
 
 /** A signer that sends nothing. */
 const readerOf = ({ readContract, getCode }: Chain): Signer => {

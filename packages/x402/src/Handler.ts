@@ -1,19 +1,30 @@
-// The HTTP interface of a facilitator, for every framework that takes a handler of `Request`, and for `node:http` and express.
+// The HTTP interface of a facilitator: for every framework that takes a handler of `Request`, for `node:http` and for express.
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Facilitator } from "./Facilitator.ts"
 
-/** Bytes. A payment with a signature of a contract has less than a tenth of it. */
+/** Bytes. A payment with the longest signature has less than a quarter of it. */
 const maxBody = 65_536
 
-const json = (status: number, body: unknown): Response =>
-  new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } })
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly authorization: string | undefined
+  readonly body: AsyncIterable<Uint8Array> | null
+  /** Aborted when the seller does not wait any more. */
+  readonly closed: AbortSignal
+}
 
-const refused = (status: number, error: string): Response => json(status, { error })
+interface Reply {
+  readonly status: number
+  readonly body: unknown
+}
 
-const bodyOf = async (request: Request): Promise<unknown> => {
+const refused = (status: number, error: string): Reply => ({ status, body: { error } })
+
+const bodyOf = async ({ body }: Asked): Promise<unknown> => {
   const chunks: Array<Uint8Array> = []
   let size = 0
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of body ?? []) {
     size += chunk.length
     if (size > maxBody) throw new RangeError(`the body must have at most ${maxBody} bytes`)
     chunks.push(chunk)
@@ -22,71 +33,66 @@ const bodyOf = async (request: Request): Promise<unknown> => {
   return value
 }
 
+/** The paths may have any prefix. */
+const paths = /\/(verify|settle|supported|settlements(?=\/))(?:\/([^/]*))?$/
+
+const replyOf = async (facilitator: Facilitator, asked: Asked): Promise<Reply> => {
+  const { path, method, authorization = "", closed } = asked
+  const [, end = "", name = ""] = paths.exec(path) ?? []
+  const expected = end === "verify" || end === "settle" ? "POST" : "GET"
+  if (end === "") return refused(404, "there are /verify, /settle, /supported and /settlements/{name}")
+  if (method !== expected) return refused(405, `${path} takes ${expected}`)
+  if (end === "supported") return { status: 200, body: await facilitator.supported() }
+  const key = /^Bearer (.+)$/i.exec(authorization)?.[1]
+  const seller = key === undefined ? undefined : await facilitator.sellerOf(key)
+  if (seller === undefined) return refused(401, "authorization: must be Bearer and the key of a seller")
+  if (end === "settlements") {
+    const found = await facilitator.settlement(name, seller)
+    return found === undefined ? refused(404, "nothing was sent by this name") : { status: 200, body: found }
+  }
+  let body: unknown
+  try {
+    body = await bodyOf(asked)
+  } catch (error) {
+    return error instanceof RangeError ? refused(413, error.message) : refused(400, "the body must be JSON")
+  }
+  if (end === "verify") return { status: 200, body: await facilitator.verify(body, seller) }
+  return { status: 200, body: await facilitator.settle(body, seller, closed) }
+}
+
+/** A service that does not answer is no fault of the request: it may be repeated. */
+const replied = (facilitator: Facilitator, asked: Asked): Promise<Reply> =>
+  replyOf(facilitator, asked).catch(() => refused(503, "the service behind the facilitator has not answered"))
+
 /**
- * Answers `POST /verify`, `POST /settle`, `GET /supported` and `GET /settlements/{name}`, below any prefix. Sellers send their key as a
- * bearer token. When the signal of the request is aborted, a payment is not answered as settled any more.
+ * Answers `POST /verify`, `POST /settle`, `GET /supported` and `GET /settlements/{name}`. Sellers send their key as a bearer token. After
+ * the signal of the request is aborted, its payment is not answered as settled.
  */
 export const createHandler =
   (facilitator: Facilitator) =>
   async (request: Request): Promise<Response> => {
-    const path = new URL(request.url).pathname
-    const [, end = "", name = ""] = /\/(verify|settle|supported|settlements(?=\/))(?:\/([^/]*))?$/.exec(path) ?? []
-    const method = end === "verify" || end === "settle" ? "POST" : "GET"
-    if (end === "") return refused(404, "there are /verify, /settle, /supported and /settlements/{name}")
-    if (request.method !== method) return refused(405, `${path} takes ${method}`)
-    if (end === "supported") return json(200, await facilitator.supported())
-    const key = /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1]
-    const seller = key === undefined ? undefined : await facilitator.sellerOf(key)
-    if (seller === undefined) return refused(401, "authorization: must be Bearer and the key of a seller")
-    if (end === "settlements") {
-      const found = await facilitator.settlement(name, seller)
-      return found === undefined ? refused(404, "nothing was sent by this name") : json(200, found)
-    }
-    let body: unknown
-    try {
-      body = await bodyOf(request)
-    } catch (error) {
-      if (error instanceof RangeError) return refused(413, error.message)
-      return refused(400, "the body must be JSON")
-    }
-    return end === "verify"
-      ? json(200, await facilitator.verify(body, seller))
-      : json(200, await facilitator.settle(body, seller, request.signal))
+    const { status, body } = await replied(facilitator, {
+      method: request.method,
+      path: new URL(request.url).pathname,
+      authorization: request.headers.get("authorization") ?? undefined,
+      body: request.body,
+      closed: request.signal
+    })
+    return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } })
   }
 
-const requestOf = (incoming: IncomingMessage, signal: AbortSignal): Request => {
-  const headers = new Headers()
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    for (const one of [value ?? []].flat()) headers.append(name, one)
-  }
-  const { method = "GET", url = "/" } = incoming
-  const hasBody = method !== "GET" && method !== "HEAD"
-  const body = hasBody ? new ReadableStream<Uint8Array>({
-    start: async (controller) => {
-      try {
-        for await (const chunk of incoming) controller.enqueue(chunk)
-        controller.close()
-      } catch (error) {
-        controller.error(error)
-      }
-    }
-  }) : null
-  return new Request(new URL(url, "http://facilitator"), { method, headers, body, signal, duplex: "half" })
-}
-
-/** For `http.createServer`, and for `app.use` of express before other readers of bodies. */
-export const createListener = (facilitator: Facilitator) => {
-  const handle = createHandler(facilitator)
-  return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+/** For `http.createServer`, and for `app.use` of express before readers of bodies. */
+export const createListener =
+  (facilitator: Facilitator) =>
+  (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     const gone = new AbortController()
     outgoing.on("close", () => {
       if (!outgoing.writableFinished) gone.abort()
     })
-    const reply = async () => {
-      const response = await handle(requestOf(incoming, gone.signal)).catch(() => refused(500, "internal error"))
-      outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-      outgoing.end(await response.text())
-    }
-    void reply()
+    const { method = "GET", url = "/", headers } = incoming
+    const asked = { method, path: url.split("?")[0] ?? url, authorization: headers.authorization, body: incoming }
+    void replied(facilitator, { ...asked, closed: gone.signal }).then(({ status, body }) => {
+      outgoing.writeHead(status, { "content-type": "application/json" })
+      outgoing.end(JSON.stringify(body))
+    })
   }
-}

@@ -51,6 +51,8 @@ export interface Payment {
 export interface Invalid {
   readonly reason: string
   readonly message: string
+  /** As the request has it, as far as it is one. */
+  readonly network: Network
 }
 
 export const chainIdOf = (network: string): number => Number(network.slice("eip155:".length))
@@ -119,7 +121,11 @@ const same = (one: unknown, other: unknown): boolean =>
 const canonical = (r: Hex, s: Hex, isOdd: boolean): Hex => {
   const value = BigInt(s)
   const isHigh = value > order / 2n
-  return concatHex([r, padHex(numberToHex(isHigh ? order - value : value), { size: 32 }), isOdd !== isHigh ? "0x1c" : "0x1b"])
+  return concatHex([
+    r,
+    padHex(numberToHex(isHigh ? order - value : value), { size: 32 }),
+    isOdd !== isHigh ? "0x1c" : "0x1b"
+  ])
 }
 
 const reasonOfSignature = "invalid_exact_evm_payload_signature"
@@ -133,7 +139,10 @@ const signatureAt = (fields: Fields, { wallets = false }: Token): Hex => {
   const given = textAt(fields, "signature", /^0x([0-9a-fA-F]{2})+$/, reasonOfSignature, expected).toLowerCase() as Hex
   if (size(given) > maxSignatureBytes) throw new Wrong(reasonOfSignature, `signature: must be ${expected}`)
   if (isErc6492Signature(given)) {
-    throw new Wrong(reasonOfSignature, "signature: must not be wrapped (ERC-6492): wallets that are not deployed cannot pay")
+    throw new Wrong(
+      reasonOfSignature,
+      "signature: must not be wrapped (ERC-6492): wallets that are not deployed cannot pay"
+    )
   }
   const bytes = size(given)
   if (bytes === 65) {
@@ -362,8 +371,10 @@ export const parse = (
   try {
     return parsed(body, networks, payTos)
   } catch (error) {
-    if (error instanceof Wrong) return { reason: error.reason, message: error.message }
-    throw error
+    if (!(error instanceof Wrong)) throw error
+    const { network } = isFields(body) && isFields(body.paymentRequirements) ? body.paymentRequirements : {}
+    const isNamed = typeof network === "string" && /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/.test(network)
+    return { reason: error.reason, message: error.message, network: isNamed ? (network as Network) : "eip155:0" }
   }
 }
 

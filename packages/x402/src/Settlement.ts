@@ -132,7 +132,8 @@ export const settle = async (
   const over = new AbortController()
   void clock.sleep(settling.budget, ended.signal).then(() => over.abort())
   const signal = AbortSignal.any([over.signal, closed])
-  const until = payment.token.confirmAbove !== undefined && payment.value > payment.token.confirmAbove ? "confirmed" : "mined"
+  const until =
+    payment.token.confirmAbove !== undefined && payment.value > payment.token.confirmAbove ? "confirmed" : "mined"
 
   let held = false
   let isRepeat = false
@@ -149,7 +150,7 @@ export const settle = async (
       try {
         return await ask()
       } catch (error) {
-        if (!(error instanceof RelayersError) || error.kind !== "unanswered" || isEnded()) throw error
+        if (!(error instanceof RelayersError) || error.kind === "refused" || isEnded()) throw error
       }
       await clock.sleep(retryAfter, signal)
     }
@@ -221,8 +222,8 @@ export const settle = async (
       }
       if (isEnded()) return unmined(row)
       const current = row
-      row = await answered(() => relayers.waitFor(current, until, signal))
-      if (isReverted(row) && !isOver(row)) await clock.sleep(retryAfter, signal)
+      // A block has a no-op or a revert: only its end decides.
+      row = await answered(() => relayers.waitFor(current, current.status === "mined" ? "confirmed" : until, signal))
     }
   }
 
@@ -231,7 +232,10 @@ export const settle = async (
     if (row.status === "pending" && !closed.aborted) {
       const canceled = await relayers.cancelPending(row).catch(() => undefined)
       if (canceled !== undefined && isOver(canceled)) {
-        throw new Stopped(reasons.failed, `the payment was canceled, because it waited too long: ${row.reason ?? "no reason"}`)
+        throw new Stopped(
+          reasons.failed,
+          `the payment was canceled, because it waited too long: ${row.reason ?? "no reason"}`
+        )
       }
     }
     throw pending("no block has the payment yet", row.hash)
@@ -285,7 +289,8 @@ export const settle = async (
       if (hash !== undefined) return hash
     }
     if (isRepeat) throw new Stopped(reasons.duplicate, "the payment was settled before")
-    if (next === undefined) throw new Stopped(reasons.failed, `${suffixes.length} transactions of the payment had no effect`)
+    if (next === undefined)
+      throw new Stopped(reasons.failed, `${suffixes.length} transactions of the payment had no effect`)
     await enter()
     return mined(await send(next, to, data))
   }
@@ -318,9 +323,11 @@ export const settle = async (
     writeContract: (args: WriteArguments) =>
       kept(async () => {
         const { address, abi, functionName, dataSuffix = "0x" } = args
-        if (size(dataSuffix) > maxSuffix) throw new Stopped(reasons.failed, `the data suffix has more than ${maxSuffix} bytes`)
+        if (size(dataSuffix) > maxSuffix)
+          throw new Stopped(reasons.failed, `the data suffix has more than ${maxSuffix} bytes`)
         const data = concatHex([encodeFunctionData({ abi: abi as Abi, functionName, args: args.args }), dataSuffix])
-        if (!isCallOf(payment, { to: address, data })) throw new Stopped(reasons.failed, "the call is not that of the payment")
+        if (!isCallOf(payment, { to: address, data }))
+          throw new Stopped(reasons.failed, "the call is not that of the payment")
         await hold()
         return execute(address, data)
       }),
@@ -365,12 +372,17 @@ export const settle = async (
   const unsettled = async (): Promise<SettleResponse | undefined> => {
     if (!held) return undefined
     const { row } = await answered(() => sentFor(relayers, payment))
-    return row === undefined || isOver(row) ? undefined : failed(pending("the transaction may still be executed", row.hash))
+    return row === undefined || isOver(row)
+      ? undefined
+      : failed(pending("the transaction may still be executed", row.hash))
   }
 
   const run = async (): Promise<SettleResponse> => {
     try {
-      const result = await new exact(signer, { pendingSettlementStore: store }).settle(payment.payload, payment.requirements)
+      const result = await new exact(signer, { pendingSettlementStore: store }).settle(
+        payment.payload,
+        payment.requirements
+      )
       if (stopped !== undefined) return failed(stopped)
       if (result.success || result.errorReason === reasons.pending) return answer(result.success, result)
       if (isUnanswered) return failed(pending("a node has not answered", newest))

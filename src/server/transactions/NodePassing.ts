@@ -175,6 +175,7 @@ export class NodePassing extends Context.Service<
     call(id: RelayerId, calls: NodeCalls): Effect.Effect<NodeReplies, Unreached | NotImplemented | Forbidden>
   }
 >()("effect-relayer/server/transactions/NodePassing") {
+  /** @internal */
   static readonly layer = <E, R>(networks: Effect.Effect<ReadonlyArray<NodeNetwork>, E, R>) =>
     Layer.effect(
       NodePassing,
