@@ -156,6 +156,18 @@ const signers = restrict("packages/signer-pkcs11/src/**", {
   message: "packages/signer-pkcs11/ imports node:crypto and itself."
 })
 
+/** A package that is installed apart, on the client or on the Layers of the service. */
+const facilitator: ReadonlyArray<Override> = [
+  restrict("packages/x402/src/**", {
+    regex: "^(@(?!effect-relayer/client)|redis|effect/|effect-relayer|node:(?!http$))|^\\.\\./",
+    message: "packages/x402/ imports effect, viem, types of node:http and itself."
+  }),
+  restrict("packages/x402/src/layers.ts", {
+    regex: "^(@|redis|effect/|node:)|^\\.\\./",
+    message: "layers.ts imports effect, effect-relayer and its package."
+  })
+]
+
 /** The console is a client like any other: it knows the contract, not the server, and nothing that only this repository has. */
 const consoleOnly = (message: string, ...foreign: ReadonlyArray<string>): Restriction => ({
   regex: [
@@ -270,6 +282,7 @@ export default {
     ...web,
     imports,
     signers,
+    ...facilitator,
     restrict("src/server/*.ts", anyHost, noNetwork(...networkTypes)),
     ...floors.flatMap((names, floor) => names.flatMap((name) => feature(name, floor))),
     ...networkTypes.flatMap(room),

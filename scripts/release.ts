@@ -80,6 +80,16 @@ const needed = {
     "LICENSE"
   ],
   "@effect-relayer/signer-pkcs11": ["dist/index.js", "dist/index.d.ts", "README.md", "LICENSE"],
+  "@effect-relayer/x402": [
+    "dist/index.js",
+    "dist/index.d.ts",
+    "dist/http.js",
+    "dist/http.d.ts",
+    "dist/layers.js",
+    "dist/layers.d.ts",
+    "README.md",
+    "LICENSE"
+  ],
   "effect-relayer": [
     "dist/main.js",
     "dist/index.d.ts",

@@ -26,6 +26,7 @@ import { webhooks } from "./security/Webhooks.ts"
 import { secrets } from "./security/Secrets.ts"
 import { callers } from "./security/Callers.ts"
 import { kit } from "./testkit/Kit.ts"
+import { settlements } from "./x402/Settlements.ts"
 
 export const areas: Readonly<Record<string, ReadonlyArray<Mutant>>> = {
   neutral: [...opinions, ...core, ...limits],
@@ -34,5 +35,6 @@ export const areas: Readonly<Record<string, ReadonlyArray<Mutant>>> = {
   stellar: [...evidence, ...signaturesOfStellar, ...guardOfStellar, ...payments],
   ledger: [...fences, ...commits, ...acceptance, ...changes, ...memory],
   security: [...providers, ...webhooks, ...secrets, ...callers],
-  testkit: kit
+  testkit: kit,
+  x402: settlements
 }

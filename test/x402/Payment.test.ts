@@ -70,7 +70,11 @@ const wrong: ReadonlyArray<readonly [body: unknown, reason: string, message: str
   [bodyOf({ signature: `${forms.plain}00` }), "invalid_exact_evm_payload_signature", "65 bytes"],
   [bodyOf({ signature: `${forms.plain.slice(0, -2)}05` }), "invalid_exact_evm_payload_signature", "27 or 28"],
   [bodyOf({ signature: `0x${"00".repeat(5000)}` }), "invalid_exact_evm_payload_signature", "4096"],
-  [bodyOf({ signature: `0x${"00".repeat(64)}${"6492".repeat(16)}` }), "invalid_exact_evm_payload_signature", "ERC-6492"],
+  [
+    bodyOf({ signature: `0x${"00".repeat(64)}${"6492".repeat(16)}` }),
+    "invalid_exact_evm_payload_signature",
+    "ERC-6492"
+  ],
   [bodyOf(permit2()), "unsupported_payload_type", "permit2"],
   [bodyOf(), "unsupported_payload_type", "eip3009", { methods: ["permit2"] }],
   ...(

@@ -210,7 +210,11 @@ export class FakeService implements Relayers {
         return found === undefined ? null : shown(found)
       }
       if (method !== "eth_getLogs") throw new RelayersError("refused", `${method} is not answered`)
-      const [{ topics: [, from, nonce] }] = params as readonly [{ readonly topics: ReadonlyArray<Hex> }]
+      const [
+        {
+          topics: [, from, nonce]
+        }
+      ] = params as readonly [{ readonly topics: ReadonlyArray<Hex> }]
       return this.chain.flatMap((one) =>
         shown(one).logs.filter(({ topics }) => topics[0] === event.used && topics[1] === from && topics[2] === nonce)
       )
@@ -257,10 +261,12 @@ const transferAbi = [
     name: "transferWithAuthorization",
     stateMutability: "nonpayable",
     inputs: [
-      ...["address", "address", "uint256", "uint256", "uint256", "bytes32", "uint8", "bytes32", "bytes32"].map((type) => ({
-        name: "",
-        type
-      }))
+      ...["address", "address", "uint256", "uint256", "uint256", "bytes32", "uint8", "bytes32", "bytes32"].map(
+        (type) => ({
+          name: "",
+          type
+        })
+      )
     ],
     outputs: []
   }

@@ -30,7 +30,10 @@ describe("a settlement", () => {
     const name = settled.extra?.settlement
     assert.strictEqual(call?.externalId, name)
     assert.strictEqual(service.rows[0]?.hash, settled.transaction)
-    assert.deepStrictEqual([...service.claims].map(([claimed, { final }]) => [claimed, final]), [[name, true]])
+    assert.deepStrictEqual(
+      [...service.claims].map(([claimed, { final }]) => [claimed, final]),
+      [[name, true]]
+    )
     assert.deepStrictEqual([settled.payer, settled.network], [payer, "eip155:31337"])
   })
 
@@ -131,7 +134,8 @@ describe("a settlement", () => {
   it("above an amount is a success when it is confirmed", async () => {
     const tokens = [{ address: `0x${"a5".repeat(20)}`, confirmAbove: value - 1n }]
     const { facilitator, service } = setUp({ networks: [{ network: "eip155:31337", blockTime: 1, tokens }] })
-    service.fate = (row) => service.land({ ...row, status: row.status === "mined" ? "confirmed" : "mined", minedAs: "call" })
+    service.fate = (row) =>
+      service.land({ ...row, status: row.status === "mined" ? "confirmed" : "mined", minedAs: "call" })
     assert.isTrue((await facilitator.settle(bodyOf(), seller)).success)
     assert.strictEqual(service.rows[0]?.status, "confirmed")
   })

@@ -57,7 +57,7 @@ const buy = async (number) => {
   const account = privateKeyToAccount(keys[number % keys.length])
   const fetchWithPayment = wrapFetchWithPaymentFromConfig(paying, {
     schemes: [{ network, client: new ExactEvmScheme(account) }],
-    spendingControls: { spendingCap: { [network]: { [asset]: "1000000" } } }
+    spendControls: false
   })
   const begun = performance.now()
   const status = await fetchWithPayment(`${sellers[number % sellers.length]}/things/${number}`).then(
