@@ -159,7 +159,7 @@ const signers = restrict("packages/signer-pkcs11/src/**", {
 /** A package that is installed apart, on the client or on the Layers of the service. */
 const facilitator: ReadonlyArray<Override> = [
   restrict("packages/x402/src/**", {
-    regex: "^(@(?!effect-relayer/client)|redis|effect/|effect-relayer|node:(?!http$))|^\\.\\./",
+    regex: "^(@([a-df-z]|effect/)|redis|effect/|effect-relayer|node:([a-gi-z]|http[2s]))|^\\.\\./",
     message: "packages/x402/ imports effect, viem, types of node:http and itself."
   }),
   restrict("packages/x402/src/layers.ts", {

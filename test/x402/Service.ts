@@ -85,7 +85,7 @@ export interface Onchain {
 /** What becomes of a transaction when somebody waits for it. */
 type Fate = (row: Row, service: FakeService) => Row
 
-export const mined: Fate = (row, service) => service.land({ ...row, status: "mined", minedAs: "call" })
+const mined: Fate = (row, service) => service.land({ ...row, status: "mined", minedAs: "call" })
 
 export const stuck: Fate = (row) => row
 
@@ -260,14 +260,9 @@ const transferAbi = [
     type: "function",
     name: "transferWithAuthorization",
     stateMutability: "nonpayable",
-    inputs: [
-      ...["address", "address", "uint256", "uint256", "uint256", "bytes32", "uint8", "bytes32", "bytes32"].map(
-        (type) => ({
-          name: "",
-          type
-        })
-      )
-    ],
+    inputs: ["address", "address", "uint256", "uint256", "uint256", "bytes32", "uint8", "bytes32", "bytes32"].map(
+      (type) => ({ name: "", type })
+    ),
     outputs: []
   }
 ]

@@ -119,6 +119,7 @@ describe("a settlement", () => {
     ] as const
     for (const state of states) {
       const { facilitator, service } = setUp()
+      service.chain.push({ hash: strange, status: "0x1", logs: [] })
       service.fate = (row) => ({ ...row, ...state, hash: strange })
       const { errorReason, transaction } = await facilitator.settle(bodyOf(), seller)
       assert.deepStrictEqual([errorReason, transaction, service.cancels], [pending, strange, 0])

@@ -10,8 +10,8 @@ const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141
 
 const word = (value: bigint) => value.toString(16).padStart(64, "0")
 
-export const r = 0x1111n
-export const s = 0x2222n
+const r = 0x1111n
+const s = 0x2222n
 
 /** Forms of one signature. */
 export const forms = {

@@ -4,7 +4,7 @@ import { ExactEvmScheme } from "@x402/evm/exact/client"
 import { wrapFetchWithPaymentFromConfig } from "@x402/fetch"
 import { privateKeyToAccount } from "viem/accounts"
 
-const { sellers, keys, network, asset, count, patienceMs } = JSON.parse(process.env.PAYER)
+const { sellers, keys, network, count, patienceMs } = JSON.parse(process.env.PAYER)
 const ends = Date.now() + patienceMs
 
 /** Milliseconds between two presentations of a header. */

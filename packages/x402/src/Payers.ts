@@ -3,13 +3,13 @@
 import type { Payment } from "./Payment.ts"
 
 /** Payments of a payer on one chain that are on their way at once. */
-export const maxOpenPerPayer = 4
+const maxOpenPerPayer = 4
 
 /** Mined reverts within `revertsWithin`, after which the payer is refused as long. */
-export const maxReverts = 3
+const maxReverts = 3
 
 /** Milliseconds. */
-export const revertsWithin = 3_600_000
+const revertsWithin = 3_600_000
 
 /** Payers whose reverts are remembered; the oldest ones are forgotten first. */
 const maxRemembered = 100_000

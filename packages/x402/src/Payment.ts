@@ -60,8 +60,8 @@ export const chainIdOf = (network: string): number => Number(network.slice("eip1
 export const isInvalid = (value: Payment | Invalid): value is Invalid => "reason" in value
 
 /** Addresses of Permit2 and of the proxy of x402, which are the same on every chain. */
-export const permit2: Hex = "0x000000000022d473030f116ddee9f6b43ac78ba3"
-export const permit2Proxy: Hex = "0x402085c248eea27d92e8b30b2c58ed07f9e20001"
+const permit2: Hex = "0x000000000022d473030f116ddee9f6b43ac78ba3"
+const permit2Proxy: Hex = "0x402085c248eea27d92e8b30b2c58ed07f9e20001"
 
 /** `transferWithAuthorization` with `v`, `r` and `s`, and with the bytes of a signature. */
 const splitTransfer: Hex = "0xe3ee160e"

@@ -160,7 +160,6 @@ describe("200 payments at once", () => {
           sellers: sellers.map(({ url }) => url),
           keys,
           network,
-          asset: token,
           count,
           patienceMs: 200_000
         })

@@ -16,7 +16,7 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 
 export const root = path.resolve(import.meta.dirname, "../../..")
 
-export const tools = path.join(root, "tools/x402")
+const tools = path.join(root, "tools/x402")
 
 /** The folder with the stock packages. */
 export const stock = path.resolve(process.env.TEST_X402 ?? tools)
@@ -28,8 +28,6 @@ interface Module {
 const file = path.join(stock, "node_modules/@x402/evm/dist/esm/exact/facilitator/index.mjs")
 
 const { ExactEvmScheme }: Module = await import(pathToFileURL(file).href)
-
-export { ExactEvmScheme }
 
 type Contract = "Token" | "Twice" | "OwnedWallet"
 
@@ -87,7 +85,7 @@ export const balanceOf = (node: Node, token: Hex, account: Hex) =>
     (balance) => BigInt(String(balance))
   )
 
-export const types = {
+const types = {
   TransferWithAuthorization: [
     { name: "from", type: "address" },
     { name: "to", type: "address" },
