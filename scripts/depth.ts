@@ -61,7 +61,6 @@ export const paths: ReadonlyMap<string, ReadonlyArray<Step>> = new Map<string, R
   ["src/networks/", ["explorers", "faults"]],
   ["src/networks/solana/", ["svm"]],
   ["packages/signer-pkcs11/", ["pkcs11"]],
-  ["packages/x402/", ["x402"]],
   ["src/domain/signer/", ["pkcs11", "ministack"]],
   ["src/server/chains/", ["explorers", "faults"]],
   ["src/server/lanes/", ["explorers", "faults"]],

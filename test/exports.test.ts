@@ -29,6 +29,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer MasterKeys",
     "effect-relayer MessageSigning",
     "effect-relayer Networks",
+    "effect-relayer NodePassing",
     "effect-relayer Nonces",
     "effect-relayer Notifications",
     "effect-relayer Outbound",

@@ -2,7 +2,6 @@
 // Programs run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Scope } from "effect"
-import { spawn } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { inject } from "vitest"
@@ -11,8 +10,9 @@ import * as Anvil from "../../../testkit/Anvil.ts"
 import * as Folder from "../../../testkit/process/Folder.ts"
 import * as Service from "../../../testkit/process/Service.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
-import * as Setup from "./Setup.ts"
-import { amount, encode, payTo, root, seller, stock } from "./Setup.ts"
+import * as Payments from "../../../testkit/x402/Payments.ts"
+import * as Programs from "../../../testkit/x402/Programs.ts"
+import { amount, encode, payTo, seller } from "../../../testkit/x402/Payments.ts"
 
 const count = 200
 
@@ -21,53 +21,10 @@ const payers = 60
 
 const network = "eip155:31337"
 
-interface Program {
-  readonly url: string
-  readonly kill: Effect.Effect<void>
-}
-
-/** A program of tools/x402, which finds the stock packages and the sources of this repository. */
-const launched = (name: string, env: Record<string, string>) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const child = spawn(
-        process.execPath,
-        ["--import", path.join(root, "testkit/FromSource.ts"), path.join(stock, name)],
-        { cwd: stock, env: { PATH: process.env.PATH ?? "", ...env }, stdio: ["ignore", "pipe", "pipe"] }
-      )
-      const output = Service.collect(child.stdout)
-      const errors = Service.collect(child.stderr)
-      const ended = new Promise<void>((resolve) => child.once("close", () => resolve()))
-      return { child, output, errors, ended }
-    }),
-    ({ child, ended }) =>
-      Effect.promise(() => {
-        child.kill("SIGKILL")
-        return ended
-      })
-  )
-
-const program = Effect.fnUntraced(function* (
-  name: string,
-  env: Record<string, string>
-): Effect.fn.Return<Program, never, Scope.Scope> {
-  const { child, output, errors, ended } = yield* launched(name, env)
-  const url = yield* Folder.until(
-    name,
-    Effect.sync(() => {
-      if (child.exitCode !== null) throw new Error(errors())
-      return /listens on (http:\S+)/.exec(output())?.[1]
-    })
-  )
-  const kill = Effect.promise(() => {
-    child.kill("SIGKILL")
-    return ended
-  })
-  return { url, kill }
-})
-
 /** A program that is killed and started again at the same port. */
-const restarting = Effect.fnUntraced(function* (start: (port: number) => Effect.Effect<Program, never, Scope.Scope>) {
+const restarting = Effect.fnUntraced(function* (
+  start: (port: number) => Effect.Effect<Programs.Program, never, Scope.Scope>
+) {
   const parent = yield* Effect.scope
   const first = yield* Effect.provideService(start(0), Scope.Scope, parent)
   const port = Number(new URL(first.url).port)
@@ -87,11 +44,11 @@ describe("200 payments at once", () => {
   it.live("are paid, settled, served and claimed once each, while facilitators and services are killed", () =>
     Effect.gen(function* () {
       const node = yield* Anvil.start({ blockTime: 1 })
-      const token = yield* Setup.deploy(node, "Token")
+      const token = yield* Payments.deploy(node, "Token")
       const keys = Array.from({ length: payers }, () => generatePrivateKey())
       yield* Effect.forEach(
         keys,
-        (key) => Setup.transact(node, token, encode("mint", privateKeyToAccount(key).address, 1_000_000n)),
+        (key) => Payments.transact(node, token, encode("mint", privateKeyToAccount(key).address, 1_000_000n)),
         { concurrency: "unbounded" }
       )
       const database = yield* TestDatabase.make
@@ -145,17 +102,17 @@ describe("200 payments at once", () => {
       const settings = { networks: [{ network, blockTime: 1, tokens: [{ address: token }] }], sellers: [seller] }
       const facilitators = yield* Effect.forEach(service, ({ url }) =>
         restarting((port) =>
-          program("facilitator.mjs", {
+          Programs.start("facilitator.mjs", {
             FACILITATOR: JSON.stringify({ port, service: { baseUrl: url, apiKey: Service.apiKey }, ...settings })
           })
         )
       )
       const sellers = yield* Effect.forEach(facilitators, ({ url }) =>
-        program("seller.mjs", {
+        Programs.start("seller.mjs", {
           SELLER: JSON.stringify({ facilitator: url, key: seller.key, payTo, network, asset: token })
         })
       )
-      const paying = yield* launched("payer.mjs", {
+      const paying = yield* Programs.launch("payer.mjs", {
         PAYER: JSON.stringify({
           sellers: sellers.map(({ url }) => url),
           keys,
@@ -164,7 +121,7 @@ describe("200 payments at once", () => {
           patienceMs: 200_000
         })
       })
-      const paid = Effect.map(Setup.balanceOf(node, token, payTo), (balance) => Number(balance / amount))
+      const paid = Effect.map(Payments.balanceOf(node, token, payTo), (balance) => Number(balance / amount))
       // A kill each time that another sixth of the payments has landed.
       const kills = [facilitators[0], service[1], facilitators[1], service[0]]
       for (const [index, killed] of kills.entries()) {

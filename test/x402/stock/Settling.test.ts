@@ -3,14 +3,16 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { concatHex, encodeAbiParameters, numberToHex, padHex, slice } from "viem"
 import { privateKeyToAccount } from "viem/accounts"
+import { overLayers } from "../../../packages/x402/src/layers.ts"
 import type { Facilitator } from "../../../packages/x402/src/Facilitator.ts"
 import type { Hex } from "../../../packages/x402/src/Relayers.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { api, relayerAt } from "../../server/lanes/fixtures.ts"
-import * as Setup from "./Setup.ts"
-import { amount, encode, payTo, seller, signed } from "./Setup.ts"
+import * as Payments from "../../../testkit/x402/Payments.ts"
+import { amount, encode, payTo, seller, signed } from "../../../testkit/x402/Payments.ts"
+import { facilitatorOf } from "./Setup.ts"
 
 const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
@@ -35,9 +37,9 @@ const formsOf = (signature: Hex): Readonly<Record<string, Hex>> => {
 const chain = Effect.fnUntraced(function* (options: Parameters<typeof Anvil.start>[0] = {}) {
   const node = yield* Anvil.start({ blockTime: 1, ...options })
   const account = yield* relayerAt(node)
-  const token = yield* Setup.deploy(node, "Token")
+  const token = yield* Payments.deploy(node, "Token")
   const { apiKey } = yield* keyOf(account.relayerId)
-  return { node, account, token, apiKey, key: yield* Setup.payerOf(node, token) }
+  return { node, account, token, apiKey, key: yield* Payments.payerOf(node, token) }
 })
 
 /** The key of a facilitator, as docs/x402.md has it. */
@@ -59,10 +61,8 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
   it.effect("is verified and settled, and two instances answer one success for all forms of its signature", () =>
     Effect.gen(function* () {
       const { node, token, key, apiKey } = yield* chain()
-      const [one, other] = [
-        yield* Setup.facilitatorOf(token, {}, {}, apiKey),
-        yield* Setup.facilitatorOf(token, {}, {}, apiKey)
-      ]
+      const one = yield* facilitatorOf(token, {}, {}, apiKey)
+      const other = yield* facilitatorOf(token, { relayers: yield* overLayers })
       const payment = yield* signed({ token, key })
       assert.deepInclude(yield* verify(one, payment.body), { isValid: true })
       const results = yield* Effect.forEach(
@@ -80,7 +80,7 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
           assert.strictEqual(errorReason, expected, form)
         }
       }
-      assert.strictEqual(yield* Setup.balanceOf(node, token, payTo), amount)
+      assert.strictEqual(yield* Payments.balanceOf(node, token, payTo), amount)
       const receipt = yield* node.call("eth_getTransactionReceipt", [successes[0]?.transaction])
       assert.deepInclude(receipt as object, { status: "0x1" })
       assert.deepInclude(yield* verify(other, payment.body), { isValid: false, invalidReason: used })
@@ -90,26 +90,26 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
   it.effect("that a stranger has landed is settled with the hash of the stranger", () =>
     Effect.gen(function* () {
       const { node, token, key } = yield* chain()
-      const facilitator = yield* Setup.facilitatorOf(token)
+      const facilitator = yield* facilitatorOf(token)
       const payment = yield* signed({ token, key })
       assert.isTrue((yield* verify(facilitator, payment.body)).isValid)
-      const { transactionHash } = yield* Setup.transact(node, token, payment.call)
+      const { transactionHash } = yield* Payments.transact(node, token, payment.call)
       const { success, transaction, errorMessage } = yield* settle(facilitator, payment.body)
       assert.deepStrictEqual([success, transaction], [true, transactionHash], errorMessage)
       assert.strictEqual((yield* settle(facilitator, payment.body)).errorReason, "duplicate_settlement")
-      assert.strictEqual(yield* Setup.balanceOf(node, token, payTo), amount)
+      assert.strictEqual(yield* Payments.balanceOf(node, token, payTo), amount)
     })
   )
 
   it.effect("whose nonce a stranger has used without the transfer next to it is no success", () =>
     Effect.gen(function* () {
       const { node, token, key } = yield* chain()
-      const facilitator = yield* Setup.facilitatorOf(token)
+      const facilitator = yield* facilitatorOf(token)
       const [payment, other] = [yield* signed({ token, key }), yield* signed({ token, key })]
-      const twice = yield* Setup.deploy(node, "Twice")
+      const twice = yield* Payments.deploy(node, "Twice")
       const payer = privateKeyToAccount(key).address
-      yield* Setup.transact(node, twice, encode("run", token, payer, payment.nonce, other.call))
-      assert.strictEqual(yield* Setup.balanceOf(node, token, payTo), amount)
+      yield* Payments.transact(node, twice, encode("run", token, payer, payment.nonce, other.call))
+      assert.strictEqual(yield* Payments.balanceOf(node, token, payTo), amount)
       // Both nonces are used, and there was one transfer: of the second one.
       assert.strictEqual((yield* settle(facilitator, payment.body)).errorReason, used)
       assert.isTrue((yield* settle(facilitator, other.body)).success)
@@ -119,24 +119,24 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
   it.effect("with another amount under a known nonce, or with a foreign signature, settles nothing", () =>
     Effect.gen(function* () {
       const { node, token, key } = yield* chain()
-      const facilitator = yield* Setup.facilitatorOf(token)
+      const facilitator = yield* facilitatorOf(token)
       const payment = yield* signed({ token, key })
       const larger = yield* signed({ token, key, nonce: payment.nonce, value: 5n * amount })
       const stolen = larger.bodyWith(payment.signature)
       assert.strictEqual((yield* settle(facilitator, stolen)).errorReason, "invalid_exact_evm_signature")
       assert.isTrue((yield* settle(facilitator, payment.body)).success)
       for (const body of [larger.body, stolen]) assert.strictEqual((yield* settle(facilitator, body)).errorReason, used)
-      assert.strictEqual(yield* Setup.balanceOf(node, token, payTo), amount)
+      assert.strictEqual(yield* Payments.balanceOf(node, token, payTo), amount)
     })
   )
 
   it.effect("of an empty balance fails with the reason of the token, and costs no gas", () =>
     Effect.gen(function* () {
       const { node, token, key, account } = yield* chain()
-      const facilitator = yield* Setup.facilitatorOf(token)
+      const facilitator = yield* facilitatorOf(token)
       const payment = yield* signed({ token, key })
       assert.isTrue((yield* verify(facilitator, payment.body)).isValid)
-      yield* Setup.transact(node, token, encode("burn", privateKeyToAccount(key).address, 1_000_000n))
+      yield* Payments.transact(node, token, encode("burn", privateKeyToAccount(key).address, 1_000_000n))
       const { success, errorReason } = yield* settle(facilitator, payment.body)
       assert.deepStrictEqual([success, errorReason], [false, "invalid_exact_evm_insufficient_balance"])
       assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x0")
@@ -146,7 +146,7 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
   it.effect("during a price spike is answered with a hash that has a receipt", () =>
     Effect.gen(function* () {
       const { node, token, key } = yield* chain()
-      const facilitator = yield* Setup.facilitatorOf(token)
+      const facilitator = yield* facilitatorOf(token)
       const payment = yield* signed({ token, key })
       yield* node.call("evm_setAutomine", [false])
       yield* node.call("evm_setIntervalMining", [0])
@@ -180,7 +180,7 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
     () =>
       Effect.gen(function* () {
         const { node, token, key, account } = yield* chain()
-        const facilitator = yield* Setup.facilitatorOf(token, { budget: 6 })
+        const facilitator = yield* facilitatorOf(token, { budget: 6 })
         const payment = yield* signed({ token, key, validFor: 9 })
         yield* node.call("evm_setIntervalMining", [0])
         const { success, errorReason, transaction } = yield* settle(facilitator, payment.body)
@@ -201,7 +201,7 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
           ended.map(({ status, mined_as }) => [status, mined_as]),
           [["expired", "noop"]]
         )
-        assert.strictEqual(yield* Setup.balanceOf(node, token, payTo), 0n)
+        assert.strictEqual(yield* Payments.balanceOf(node, token, payTo), 0n)
         assert.isFalse((yield* settle(facilitator, payment.body)).success)
       })
   )
@@ -213,11 +213,11 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
         const { node, token, key } = yield* chain()
         const owner = privateKeyToAccount(key).address
         const [cheap, costly] = [
-          yield* Setup.deployWallet(node, owner, 10n),
-          yield* Setup.deployWallet(node, owner, 5000n)
+          yield* Payments.deployWallet(node, owner, 10n),
+          yield* Payments.deployWallet(node, owner, 5000n)
         ]
-        for (const wallet of [cheap, costly]) yield* Setup.transact(node, token, encode("mint", wallet, 1_000_000n))
-        const facilitator = yield* Setup.facilitatorOf(token, {}, { wallets: true })
+        for (const wallet of [cheap, costly]) yield* Payments.transact(node, token, encode("mint", wallet, 1_000_000n))
+        const facilitator = yield* facilitatorOf(token, {}, { wallets: true })
         const payment = yield* signed({ token, key, from: cheap })
         // Signatures of contracts have any length.
         const longer = payment.bodyWith(concatHex([payment.signature, "0x00"]))
@@ -225,7 +225,7 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
         const burning = yield* signed({ token, key, from: costly })
         const refused = yield* settle(facilitator, burning.bodyWith(concatHex([burning.signature, "0x00"])))
         assert.deepStrictEqual([refused.success, refused.errorReason], [false, "invalid_exact_evm_transaction_failed"])
-        const keysOnly = yield* Setup.facilitatorOf(token)
+        const keysOnly = yield* facilitatorOf(token)
         const { errorReason } = yield* settle(keysOnly, longer)
         assert.strictEqual(errorReason, "invalid_exact_evm_payload_signature")
       })
@@ -260,13 +260,13 @@ layer(api, { excludeTestServices: true })("a stolen key of a facilitator", (it) 
           const { status, text } = yield* send(body)
           assert.strictEqual(status, 403, text)
         }
-        const facilitator = yield* Setup.facilitatorOf(token, {}, {}, stolen)
+        const facilitator = yield* facilitatorOf(token, {}, {}, stolen)
         const spent = yield* Effect.repeat(
           Effect.flatMap(signed({ token, key }), ({ body }) => settle(facilitator, body)),
           { until: ({ success }) => !success, times: 50 }
         )
         assert.isFalse(spent.success)
-        const own = yield* Setup.facilitatorOf(token, {}, {}, apiKey)
+        const own = yield* facilitatorOf(token, {}, {}, apiKey)
         const payment = yield* signed({ token, key })
         const { success, errorMessage } = yield* settle(own, payment.body)
         assert.isTrue(success, errorMessage)

@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as Folder from "../../../testkit/process/Folder.ts"
-import { root, stock } from "./Setup.ts"
+import { root, stock } from "../../../testkit/x402/Payments.ts"
 
 const program = `import type * as Core from "@x402/core/types"
 import type { PendingSettlementStore } from "@x402/core/facilitator"
