@@ -92,9 +92,7 @@ Command.make("bench:x402", flags, ({ rounds }) =>
   Effect.gen(function* () {
     const node = yield* Anvil.start({ blockTime: 1 })
     const token = yield* Payments.deploy(node, "Token")
-    const keys = yield* Effect.forEach(Array.from({ length: burst }), () => Payments.payerOf(node, token), {
-      concurrency: "unbounded"
-    })
+    const keys = yield* Payments.payersOf(node, token, burst)
     const facilitators = { relayers: yield* own(node, token), stock: yield* stock(node) }
     const times: Record<keyof typeof facilitators, Array<number>> = { relayers: [], stock: [] }
     for (let round = 0; round <= rounds; round += 1) {

@@ -18,7 +18,7 @@ const outage = (method: FakeService["faults"][number]["method"], isDone = false)
   error: new RelayersError("unanswered", "the connection was closed")
 })
 
-const ends = { hash: undefined, status: "failed" } as const
+const ends = { status: "failed" } as const
 
 describe("a settlement", () => {
   it("sends the call once, with the gas, the deadline and the name of the payment, and makes its claim final", async () => {

@@ -24,10 +24,12 @@ const contracts: Readonly<Record<Contract, { readonly bytecode: Hex }>> = JSON.p
 
 export type Node = Effect.Success<ReturnType<typeof Anvil.start>>
 
+const submit = (node: Node, to: Hex | undefined, data: Hex) =>
+  node.call("eth_sendTransaction", [{ from: Anvil.funded, data, gas: "0x2dc6c0", ...(to === undefined ? {} : { to }) }])
+
 /** A transaction of the account that anvil funds. It is in a block when this ends. */
 export const transact = Effect.fnUntraced(function* (node: Node, to: Hex | undefined, data: Hex) {
-  const request = { from: Anvil.funded, data, gas: "0x4c4b40", ...(to === undefined ? {} : { to }) }
-  const hash = yield* node.call("eth_sendTransaction", [request])
+  const hash = yield* submit(node, to, data)
   for (;;) {
     const receipt = yield* node.call("eth_getTransactionReceipt", [hash])
     if (receipt !== null) return receipt as { readonly status: string; readonly transactionHash: Hex }
@@ -150,9 +152,14 @@ export const signed = Effect.fnUntraced(function* ({ token, key, validFor = 300,
   return { body: bodyWith(signature), bodyWith, signature, authorization, nonce, call }
 })
 
-/** A key with a balance of the token. */
-export const payerOf = Effect.fnUntraced(function* (node: Node, token: Hex, balance = 1_000_000n) {
-  const key = generatePrivateKey()
-  yield* transact(node, token, encode("mint", privateKeyToAccount(key).address, balance))
-  return key
+/** Keys, each with a balance of the token. */
+export const payersOf = Effect.fnUntraced(function* (node: Node, token: Hex, count: number) {
+  const keys = Array.from({ length: count }, () => generatePrivateKey())
+  const minting = keys.map((key) => encode("mint", privateKeyToAccount(key).address, 1_000_000n))
+  for (const data of minting.slice(1)) yield* submit(node, token, data)
+  // The account sends in the order of its nonces, so that the last one is the last in a block.
+  yield* transact(node, token, minting[0] ?? "0x")
+  return keys
 })
+
+export const payerOf = (node: Node, token: Hex) => Effect.map(payersOf(node, token, 1), ([key = "0x"]) => key)

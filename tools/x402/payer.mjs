@@ -10,6 +10,14 @@ const ends = Date.now() + patienceMs
 /** Milliseconds between two presentations of a header. */
 const pause = 500
 
+const final = ["duplicate_settlement", "invalid_exact_evm_nonce_already_used"]
+
+const decoded = (header) => (header === null ? {} : JSON.parse(Buffer.from(header, "base64").toString()))
+
+/** Why the seller does not serve: what its facilitator has answered to settle, or to verify. */
+const reasonOf = (headers) =>
+  decoded(headers.get("payment-response")).errorReason ?? decoded(headers.get("payment-required")).error
+
 const isPayment = (headers) => headers.has("payment-signature") || headers.has("x-payment")
 
 const buy = async (number) => {
@@ -28,7 +36,8 @@ const buy = async (number) => {
             const text = await response.text()
             if (response.status === 200) served.push(JSON.parse(text).thing)
             else answers.push(response.status)
-            return { status: response.status, text, header: response.headers.get("payment-response") }
+            const { status, headers } = response
+            return { status, text, header: headers.get("payment-response"), reason: reasonOf(headers) }
           } catch (error) {
             answers.push(error.message)
             return undefined
@@ -37,9 +46,8 @@ const buy = async (number) => {
       )
       const won = tries.find((one) => one?.status === 200)
       if (won !== undefined) return new Response(won.text, { status: 200, headers: { "payment-response": won.header } })
-      const settled = tries.map((one) => one?.header && JSON.parse(Buffer.from(one.header, "base64").toString()))
       // What was settled for an answer that was lost is not served again.
-      if (settled.some((one) => one?.errorReason === "duplicate_settlement")) return new Response(null, { status: 410 })
+      if (tries.some((one) => final.includes(one?.reason))) return new Response(null, { status: 410 })
       await new Promise((resolve) => setTimeout(resolve, pause))
     }
     return new Response(null, { status: 504 })

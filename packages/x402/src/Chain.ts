@@ -91,10 +91,18 @@ export const makeChain = ({ network, blockTime }: OfferedNetwork, relayers: Rela
     return listed.list
   }
 
+  /** Asks the nodes of the first relayer, and those of the next one if they do not answer. */
   const call = async (method: string, ...params: ReadonlyArray<unknown>): Promise<unknown> => {
-    const [first] = await list()
-    if (first === undefined) throw new RelayersError("refused", `no relayer serves ${network}`)
-    return relayers.call(first.id, method, params)
+    let unanswered = new RelayersError("refused", `no relayer serves ${network}`)
+    for (const { id } of await list()) {
+      try {
+        return await relayers.call(id, method, params)
+      } catch (error) {
+        if (!(error instanceof RelayersError) || error.kind === "refused") throw error
+        unanswered = error
+      }
+    }
+    throw unanswered
   }
 
   const readContract = async ({ address, abi, functionName, args = [] }: ReadArguments): Promise<unknown> => {

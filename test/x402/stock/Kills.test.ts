@@ -5,14 +5,14 @@ import { Effect, Scope } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { inject } from "vitest"
-import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
+import { generatePrivateKey } from "viem/accounts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as Folder from "../../../testkit/process/Folder.ts"
 import * as Service from "../../../testkit/process/Service.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import * as Payments from "../../../testkit/x402/Payments.ts"
 import * as Programs from "../../../testkit/x402/Programs.ts"
-import { amount, encode, payTo, seller } from "../../../testkit/x402/Payments.ts"
+import { amount, payTo, seller } from "../../../testkit/x402/Payments.ts"
 
 const count = 200
 
@@ -45,12 +45,7 @@ describe("200 payments at once", () => {
     Effect.gen(function* () {
       const node = yield* Anvil.start({ blockTime: 1 })
       const token = yield* Payments.deploy(node, "Token")
-      const keys = Array.from({ length: payers }, () => generatePrivateKey())
-      yield* Effect.forEach(
-        keys,
-        (key) => Payments.transact(node, token, encode("mint", privateKeyToAccount(key).address, 1_000_000n)),
-        { concurrency: "unbounded" }
-      )
+      const keys = yield* Payments.payersOf(node, token, payers)
       const database = yield* TestDatabase.make
       const server = inject("postgres")
       const folder = yield* Folder.folder

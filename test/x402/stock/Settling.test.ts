@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { concatHex, encodeAbiParameters, numberToHex, padHex, slice } from "viem"
 import { privateKeyToAccount } from "viem/accounts"
 import { overLayers } from "../../../packages/x402/src/layers.ts"
-import type { Facilitator } from "../../../packages/x402/src/Facilitator.ts"
+import type { Facilitator, Options } from "../../../packages/x402/src/Facilitator.ts"
 import type { Hex } from "../../../packages/x402/src/Relayers.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
@@ -39,7 +39,10 @@ const chain = Effect.fnUntraced(function* (options: Parameters<typeof Anvil.star
   const account = yield* relayerAt(node)
   const token = yield* Payments.deploy(node, "Token")
   const { apiKey } = yield* keyOf(account.relayerId)
-  return { node, account, token, apiKey, key: yield* Payments.payerOf(node, token) }
+  const key = yield* Payments.payerOf(node, token)
+  const offering = (over: Partial<Options> = {}, offered: object = {}) =>
+    facilitatorOf({ token, apiKey, over, offered })
+  return { node, account, token, key, offering }
 })
 
 /** The key of a facilitator, as docs/x402.md has it. */
@@ -60,9 +63,9 @@ const used = "invalid_exact_evm_nonce_already_used"
 layer(api, { excludeTestServices: true })("a payment", (it) => {
   it.effect("is verified and settled, and two instances answer one success for all forms of its signature", () =>
     Effect.gen(function* () {
-      const { node, token, key, apiKey } = yield* chain()
-      const one = yield* facilitatorOf(token, {}, {}, apiKey)
-      const other = yield* facilitatorOf(token, { relayers: yield* overLayers })
+      const { node, token, key, offering } = yield* chain()
+      const one = yield* offering()
+      const other = yield* offering({ relayers: yield* overLayers })
       const payment = yield* signed({ token, key })
       assert.deepInclude(yield* verify(one, payment.body), { isValid: true })
       const results = yield* Effect.forEach(
@@ -89,8 +92,8 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
 
   it.effect("that a stranger has landed is settled with the hash of the stranger", () =>
     Effect.gen(function* () {
-      const { node, token, key } = yield* chain()
-      const facilitator = yield* facilitatorOf(token)
+      const { node, token, key, offering } = yield* chain()
+      const facilitator = yield* offering()
       const payment = yield* signed({ token, key })
       assert.isTrue((yield* verify(facilitator, payment.body)).isValid)
       const { transactionHash } = yield* Payments.transact(node, token, payment.call)
@@ -103,8 +106,8 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
 
   it.effect("whose nonce a stranger has used without the transfer next to it is no success", () =>
     Effect.gen(function* () {
-      const { node, token, key } = yield* chain()
-      const facilitator = yield* facilitatorOf(token)
+      const { node, token, key, offering } = yield* chain()
+      const facilitator = yield* offering()
       const [payment, other] = [yield* signed({ token, key }), yield* signed({ token, key })]
       const twice = yield* Payments.deploy(node, "Twice")
       const payer = privateKeyToAccount(key).address
@@ -118,8 +121,8 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
 
   it.effect("with another amount under a known nonce, or with a foreign signature, settles nothing", () =>
     Effect.gen(function* () {
-      const { node, token, key } = yield* chain()
-      const facilitator = yield* facilitatorOf(token)
+      const { node, token, key, offering } = yield* chain()
+      const facilitator = yield* offering()
       const payment = yield* signed({ token, key })
       const larger = yield* signed({ token, key, nonce: payment.nonce, value: 5n * amount })
       const stolen = larger.bodyWith(payment.signature)
@@ -132,8 +135,8 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
 
   it.effect("of an empty balance fails with the reason of the token, and costs no gas", () =>
     Effect.gen(function* () {
-      const { node, token, key, account } = yield* chain()
-      const facilitator = yield* facilitatorOf(token)
+      const { node, token, key, account, offering } = yield* chain()
+      const facilitator = yield* offering()
       const payment = yield* signed({ token, key })
       assert.isTrue((yield* verify(facilitator, payment.body)).isValid)
       yield* Payments.transact(node, token, encode("burn", privateKeyToAccount(key).address, 1_000_000n))
@@ -145,8 +148,8 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
 
   it.effect("during a price spike is answered with a hash that has a receipt", () =>
     Effect.gen(function* () {
-      const { node, token, key } = yield* chain()
-      const facilitator = yield* facilitatorOf(token)
+      const { node, token, key, offering } = yield* chain()
+      const facilitator = yield* offering()
       const payment = yield* signed({ token, key })
       yield* node.call("evm_setAutomine", [false])
       yield* node.call("evm_setIntervalMining", [0])
@@ -179,8 +182,8 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
     "for which no block comes before validBefore ends without a paid revert, and is never answered as a failure before",
     () =>
       Effect.gen(function* () {
-        const { node, token, key, account } = yield* chain()
-        const facilitator = yield* facilitatorOf(token, { budget: 6 })
+        const { node, token, key, account, offering } = yield* chain()
+        const facilitator = yield* offering({ budget: 6 })
         const payment = yield* signed({ token, key, validFor: 9 })
         yield* node.call("evm_setIntervalMining", [0])
         const { success, errorReason, transaction } = yield* settle(facilitator, payment.body)
@@ -210,14 +213,14 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
     "of a contract is settled by its own signature, and refused if its check burns gas or it is not offered",
     () =>
       Effect.gen(function* () {
-        const { node, token, key } = yield* chain()
+        const { node, token, key, offering } = yield* chain()
         const owner = privateKeyToAccount(key).address
         const [cheap, costly] = [
           yield* Payments.deployWallet(node, owner, 10n),
           yield* Payments.deployWallet(node, owner, 5000n)
         ]
         for (const wallet of [cheap, costly]) yield* Payments.transact(node, token, encode("mint", wallet, 1_000_000n))
-        const facilitator = yield* facilitatorOf(token, {}, { wallets: true })
+        const facilitator = yield* offering({}, { wallets: true })
         const payment = yield* signed({ token, key, from: cheap })
         // Signatures of contracts have any length.
         const longer = payment.bodyWith(concatHex([payment.signature, "0x00"]))
@@ -225,7 +228,7 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
         const burning = yield* signed({ token, key, from: costly })
         const refused = yield* settle(facilitator, burning.bodyWith(concatHex([burning.signature, "0x00"])))
         assert.deepStrictEqual([refused.success, refused.errorReason], [false, "invalid_exact_evm_transaction_failed"])
-        const keysOnly = yield* facilitatorOf(token)
+        const keysOnly = yield* offering()
         const { errorReason } = yield* settle(keysOnly, longer)
         assert.strictEqual(errorReason, "invalid_exact_evm_payload_signature")
       })
@@ -260,13 +263,13 @@ layer(api, { excludeTestServices: true })("a stolen key of a facilitator", (it) 
           const { status, text } = yield* send(body)
           assert.strictEqual(status, 403, text)
         }
-        const facilitator = yield* facilitatorOf(token, {}, {}, stolen)
+        const facilitator = yield* facilitatorOf({ token, apiKey: stolen })
         const spent = yield* Effect.repeat(
           Effect.flatMap(signed({ token, key }), ({ body }) => settle(facilitator, body)),
           { until: ({ success }) => !success, times: 50 }
         )
         assert.isFalse(spent.success)
-        const own = yield* facilitatorOf(token, {}, {}, apiKey)
+        const own = yield* facilitatorOf({ token, apiKey })
         const payment = yield* signed({ token, key })
         const { success, errorMessage } = yield* settle(own, payment.body)
         assert.isTrue(success, errorMessage)

@@ -18,13 +18,16 @@ const file = path.join(stock, "node_modules/@x402/evm/dist/esm/exact/facilitator
 
 const { ExactEvmScheme }: Module = await import(pathToFileURL(file).href)
 
+interface Given {
+  readonly token: Hex
+  readonly apiKey: string
+  readonly over?: Partial<Options>
+  /** Further fields of the token. */
+  readonly offered?: object
+}
+
 /** On the API of the test. */
-export const facilitatorOf = Effect.fnUntraced(function* (
-  token: Hex,
-  over: Partial<Options> = {},
-  offered: object = {},
-  apiKey = TestApi.apiKey
-) {
+export const facilitatorOf = Effect.fnUntraced(function* ({ token, apiKey, over = {}, offered = {} }: Given) {
   const { baseUrl } = yield* TestApi.TestApi
   return createFacilitator({
     exact: ExactEvmScheme,
