@@ -30,7 +30,7 @@ const own = Effect.fnUntraced(function* (node: Payments.Node, token: Hex) {
   const home = yield* Folder.folder
   const service = yield* Service.listen({
     folder: path.join(home, "."),
-    env: { API_KEY: Service.apiKey, OUTBOUND_ALLOW: "127.0.0.1" }
+    env: { API_KEY: Service.apiKey, OUTBOUND_ALLOW: "127.0.0.1", WATCH: "on" }
   })
   const create = Effect.fnUntraced(function* (resource: string, body: object) {
     const { status, text } = yield* service.call(`/api/v1/${resource}`, { body })

@@ -286,10 +286,12 @@ export const schemeOf = (script: Script): ExactScheme =>
       this.#store = pendingSettlementStore
     }
 
-    readonly verify: Scheme["verify"] = () =>
-      Promise.resolve(
-        script.isValid ? { isValid: true } : { isValid: false, invalidReason: "invalid_exact_evm_signature" }
-      )
+    /** A node that does not tell the code of the token makes a signature invalid. */
+    readonly verify: Scheme["verify"] = async () => {
+      const code = await this.#signer.getCode({ address: asset })
+      if (script.isValid && code !== undefined) return { isValid: true }
+      return { isValid: false, invalidReason: "invalid_exact_evm_signature" }
+    }
 
     readonly settle: Scheme["settle"] = async (payload, requirements) => {
       const { signature, authorization } = payload.payload as {
@@ -304,7 +306,7 @@ export const schemeOf = (script: Script): ExactScheme =>
       }
       const known = await this.#store.get(signature)
       if (known !== undefined) return end(known)
-      if (!script.isValid) {
+      if (!(await this.verify(payload, requirements)).isValid) {
         return { success: false, errorReason: "invalid_exact_evm_signature", transaction: "", ...common }
       }
       const { from, to, value = "0", validAfter = "0", validBefore = "0", nonce } = authorization

@@ -174,7 +174,7 @@ describe("a settlement", () => {
   it("is pending if no node says who has used the nonce", async () => {
     const { facilitator, service } = setUp()
     service.fate = (row) => {
-      for (let each = 0; each < 3; each += 1) service.faults.push(outage("call"))
+      for (let each = 0; each < 400; each += 1) service.faults.push(outage("call"))
       return { ...row, ...ends, code: "would_revert" }
     }
     assert.strictEqual((await facilitator.settle(bodyOf(), seller)).errorReason, pending)
@@ -197,6 +197,13 @@ describe("a settlement", () => {
     for (let each = 0; each < 200; each += 1) service.faults.push(outage("send"))
     const { errorReason, transaction } = await facilitator.settle(bodyOf(), seller)
     assert.deepStrictEqual([errorReason, transaction, service.claims.size], [pending, "", 0])
+  })
+
+  it("is pending if a node has not told what the scheme needs, which makes a failure of it", async () => {
+    const { facilitator, service } = setUp()
+    for (let each = 0; each < 400; each += 1) service.faults.push(outage("call"))
+    const { errorReason } = await facilitator.settle(bodyOf(), seller)
+    assert.deepStrictEqual([errorReason, service.rows.length], [pending, 0])
   })
 
   it("is a failure if each relayer refuses it, and goes to the next relayer if one does", async () => {
@@ -333,9 +340,14 @@ describe("a verification", () => {
     assert.isTrue((await facilitator.verify(at(32), seller)).isValid)
   })
 
-  it("is no verdict if the service does not answer", async () => {
+  it("repeats what the service has not answered, and is no verdict if it answers nothing", async () => {
     const { facilitator, service } = setUp()
-    service.faults.push(outage("find"))
+    for (const kind of ["busy", "unanswered"] as const) {
+      service.faults.push({ method: "find", error: new RelayersError(kind, "later") }, outage("claimOf"))
+      service.faults.push(outage("call"), outage("call"))
+      assert.isTrue((await facilitator.verify(bodyOf(), seller)).isValid)
+    }
+    for (let each = 0; each < 200; each += 1) service.faults.push(outage("find"))
     const { isValid, invalidReason } = await facilitator.verify(bodyOf(), seller)
     assert.deepStrictEqual([isValid, invalidReason], [false, "unexpected_verify_error"])
   })

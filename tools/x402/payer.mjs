@@ -10,7 +10,7 @@ const ends = Date.now() + patienceMs
 /** Milliseconds between two presentations of a header. */
 const pause = 500
 
-const final = ["duplicate_settlement", "invalid_exact_evm_nonce_already_used"]
+const final = new Set(["duplicate_settlement", "invalid_exact_evm_nonce_already_used"])
 
 const decoded = (header) => (header === null ? {} : JSON.parse(Buffer.from(header, "base64").toString()))
 
@@ -47,7 +47,7 @@ const buy = async (number) => {
       const won = tries.find((one) => one?.status === 200)
       if (won !== undefined) return new Response(won.text, { status: 200, headers: { "payment-response": won.header } })
       // What was settled for an answer that was lost is not served again.
-      if (tries.some((one) => final.includes(one?.reason))) return new Response(null, { status: 410 })
+      if (tries.some((one) => final.has(one?.reason))) return new Response(null, { status: 410 })
       await new Promise((resolve) => setTimeout(resolve, pause))
     }
     return new Response(null, { status: 504 })

@@ -9,7 +9,7 @@ import { hasSignatureOf, isInvalid, parse } from "./Payment.ts"
 import type { OfferedNetwork, Payment } from "./Payment.ts"
 import { RelayersError } from "./Relayers.ts"
 import type { Relayers, Row } from "./Relayers.ts"
-import { defaultRepeatWithin, hasMoved, isOver, reasons, sentFor, settle } from "./Settlement.ts"
+import { defaultRepeatWithin, hasMoved, isOver, reasons, retryAfter, sentFor, settle, unknownIf } from "./Settlement.ts"
 import type { Clock, Sent, Settling } from "./Settlement.ts"
 import type { ExactScheme, Network, SettleResponse, Signer, SupportedResponse, VerifyResponse } from "./X402.ts"
 
@@ -159,11 +159,30 @@ export const createFacilitator = (options: Options): Facilitator => {
     if (payers.isRefused(payment)) {
       return invalid(payers.refusedPayer.reason, payers.refusedPayer.message, payment)
     }
-    const result = await new exact(readerOf(chain), { pendingSettlementStore: emptyStore }).verify(
+    let unanswered: RelayersError | undefined
+    const reader = readerOf(chain, (error) => (unanswered = error))
+    const result = await new exact(reader, { pendingSettlementStore: emptyStore }).verify(
       payment.payload,
       payment.requirements
     )
+    // The scheme takes a node that does not answer for one that says no.
+    if (!result.isValid && unanswered !== undefined) throw unanswered
     return { ...result, extra: { ...result.extra, settlement: payment.name } }
+  }
+
+  /** Repeats what the service has not answered, until the end of the budget. */
+  const patientlyVerified = async (payment: Payment, seller: Seller): Promise<VerifyResponse> => {
+    const deadline = clock.now() + budget * 1000
+    for (;;) {
+      try {
+        return await verified(payment, seller)
+      } catch (error) {
+        if (!(error instanceof RelayersError) || error.kind === "refused" || clock.now() >= deadline) {
+          return invalid("unexpected_verify_error", error instanceof Error ? error.message : String(error), payment)
+        }
+      }
+      await clock.sleep(retryAfter())
+    }
   }
 
   const stateOf = (claim: string, { row }: Sent): Settlement["status"] => {
@@ -177,11 +196,7 @@ export const createFacilitator = (options: Options): Facilitator => {
     verify: async (body, seller) => {
       const payment = parse(body, networks, seller.payTo)
       if (isInvalid(payment)) return invalid(payment.reason, payment.message)
-      try {
-        return await verified(payment, seller)
-      } catch (error) {
-        return invalid("unexpected_verify_error", error instanceof Error ? error.message : String(error), payment)
-      }
+      return patientlyVerified(payment, seller)
     },
     settle: async (body, seller, closed = new AbortController().signal) => {
       const payment = parse(body, networks, seller.payTo)
@@ -218,13 +233,21 @@ const emptyStore = {
   delete: () => Promise.resolve()
 }
 
-/** A signer that sends nothing. */
-const readerOf = ({ readContract, getCode }: Chain): Signer => {
+/** A signer that sends nothing. `note`: takes the error of a service that has not answered. */
+const readerOf = ({ readContract, getCode }: Chain, note: (error: RelayersError) => void): Signer => {
+  const noted = async <A>(read: Promise<A>): Promise<A> => {
+    try {
+      return await read
+    } catch (error) {
+      if (error instanceof RelayersError && error.kind !== "refused") note(error)
+      throw error
+    }
+  }
   const refuse = () => Promise.reject(new Error("nothing is sent to verify a payment"))
   return {
     getAddresses: () => [],
-    readContract,
-    getCode: ({ address }) => getCode(address),
+    readContract: (args) => noted(readContract(args)),
+    getCode: ({ address }) => unknownIf(noted(getCode(address))),
     verifyTypedData: (args) => verifyTypedData(args),
     writeContract: refuse,
     sendTransaction: refuse,

@@ -24,8 +24,14 @@ const lease = 15
 /** Milliseconds. A holder extends its lease as often. */
 const renewAfter = 5000
 
-/** Milliseconds between two tries: for a claim that another request holds, and for a service that has not answered. */
-const retryAfter = 250
+/** Milliseconds. */
+const pause = { least: 200, most: 600 } as const
+
+/**
+ * Milliseconds between two tries: for a claim that another request holds, and for a service that has not answered. Requests that
+ * began together come back one after the other.
+ */
+export const retryAfter = (): number => pause.least + Math.random() * (pause.most - pause.least)
 
 /** Milliseconds before `validBefore` after which the call is not sent any more. */
 const margin = 2000
@@ -73,6 +79,12 @@ export const hasMoved = ({ status, minedAs, code }: Row): boolean =>
 
 const isReverted = ({ code }: Row): boolean =>
   code === "reverted" || code === "out_of_gas" || code === "reverted_unconfirmed"
+
+/**
+ * The scheme does not wait for each of its questions: one that is rejected would end the process. The code of an address that no node
+ * tells is unknown, and what the scheme makes of that is no verdict.
+ */
+export const unknownIf = <A>(read: Promise<A>): Promise<A | undefined> => read.catch(() => undefined)
 
 export interface Sent {
   /** The transaction that counts: one that can have an effect, else the last one. */
@@ -152,7 +164,7 @@ export const settle = async (
       } catch (error) {
         if (!(error instanceof RelayersError) || error.kind === "refused" || isEnded()) throw error
       }
-      await clock.sleep(retryAfter, signal)
+      await clock.sleep(retryAfter(), signal)
     }
   }
 
@@ -186,14 +198,14 @@ export const settle = async (
         const { row } = await answered(() => sentFor(relayers, payment))
         throw pending("another request settles the payment", row?.hash)
       }
-      await clock.sleep(retryAfter, signal)
+      await clock.sleep(retryAfter(), signal)
     }
   }
 
   /** The hash of somebody else's transaction that has moved the payment. */
   const landed = async (row: Row): Promise<Hex | undefined> => {
     try {
-      const found = await chain.landed(payment)
+      const found = await answered(() => chain.landed(payment))
       if (found.is === "moved") return found.hash
       if (found.is === "other" && isOver(row)) throw used("the nonce was used by another call")
       return undefined
@@ -310,15 +322,15 @@ export const settle = async (
     try {
       return await read()
     } catch (error) {
-      isUnanswered ||= error instanceof RelayersError && error.kind === "unanswered"
+      isUnanswered ||= error instanceof RelayersError && error.kind !== "refused"
       throw error
     }
   }
 
   const signer: Signer = {
     getAddresses: () => [],
-    readContract: (args) => noted(() => chain.readContract(args)),
-    getCode: ({ address }) => noted(() => chain.getCode(address)),
+    readContract: (args) => noted(() => answered(() => chain.readContract(args))),
+    getCode: ({ address }) => unknownIf(noted(() => answered(() => chain.getCode(address)))),
     verifyTypedData: (args) => verifyTypedData(args),
     writeContract: (args: WriteArguments) =>
       kept(async () => {
@@ -338,7 +350,7 @@ export const settle = async (
           const receipt = await answered(() => chain.receiptOf(hash))
           if (receipt !== undefined) return receipt
           if (isEnded()) throw new RelayersError("unanswered", "no node has the receipt yet")
-          await clock.sleep(retryAfter, signal)
+          await clock.sleep(retryAfter(), signal)
         }
       })
   }

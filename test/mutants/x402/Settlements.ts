@@ -96,6 +96,14 @@ export const settlements: ReadonlyArray<Mutant> = [
       test
     },
     {
+      name: "x402-silent-nodes-are-no-verdict",
+      rule: "The scheme takes a node that does not answer for one that says no, and the facilitator does not.",
+      source,
+      before: 'if (isUnanswered) return failed(pending("a node has not answered", newest))',
+      after: "",
+      test
+    },
+    {
       name: "x402-gone-seller-is-not-answered",
       rule: "The claim of a seller that has gone is released.",
       source,

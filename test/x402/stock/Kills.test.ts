@@ -21,6 +21,9 @@ const payers = 60
 
 const network = "eip155:31337"
 
+/** All payments come at once from two clients: the facilitators. */
+const unlimited = { RATE_LIMIT_REQUESTS_PER_SECOND: "2000", RATE_LIMIT_BURST_SIZE: "4000" }
+
 /** A program that is killed and started again at the same port. */
 const restarting = Effect.fnUntraced(function* (
   start: (port: number) => Effect.Effect<Programs.Program, never, Scope.Scope>
@@ -56,7 +59,13 @@ describe("200 payments at once", () => {
             yield* Effect.promise(() => fs.mkdir(home, { recursive: true }))
             const listening = yield* Service.listen({
               folder: home,
-              env: { ...Service.onServer(server, database), PORT: String(port), OUTBOUND_ALLOW: "127.0.0.1" }
+              env: {
+                ...Service.onServer(server, database),
+                PORT: String(port),
+                OUTBOUND_ALLOW: "127.0.0.1",
+                WATCH: "on",
+                ...unlimited
+              }
             })
             return {
               url: listening.baseUrl,
