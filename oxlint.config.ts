@@ -289,7 +289,7 @@ export default {
     // All texts of the console are in one file, so that they can be translated.
     { files: ["web/src/words.ts"], rules: { "max-lines": "off" } },
     // Programs of users print what they find.
-    { files: ["examples/*.mjs"], rules: { "no-console": "off" } },
+    { files: ["examples/**/*.mjs"], rules: { "no-console": "off" } },
     {
       files: ["src/**", "packages/*/src/**"],
       excludeFiles: ["src/main.ts"],

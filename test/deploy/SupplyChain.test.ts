@@ -40,7 +40,15 @@ describe("the supply chain", () => {
       checkers.filter((name) => name in installed),
       ["typescript"]
     )
-    for (const folder of [".", "tools", "tools/browser", "tools/checkers", "tools/wallets"]) {
+    for (const folder of [
+      ".",
+      "tools",
+      "tools/browser",
+      "tools/checkers",
+      "tools/wallets",
+      "tools/x402",
+      "examples/x402"
+    ]) {
       assert.notMatch(read(`${folder}/package-lock.json`), /"resolved": "[^"]*:/)
     }
   })

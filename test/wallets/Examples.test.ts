@@ -1,7 +1,8 @@
 // The examples of wallet clients print what they describe. Programs run by the clock of the machine.
-import { assert, layer } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
+import { createRequire } from "node:module"
 import * as path from "node:path"
 import { api } from "../server/lanes/fixtures.ts"
 import { connect, folderWith, output, root, tools } from "./Setup.ts"
@@ -18,4 +19,17 @@ layer(api, { excludeTestServices: true })("the example of", (it) => {
   it.effect("viem signs, sends, and is refused", () => prints("viem.mjs", root))
 
   it.effect("ethers signs, sends, and is refused", () => prints("ethers.mjs", tools))
+})
+
+interface Solc {
+  compile(input: string): string
+}
+
+it("examples/x402 deploys what solc makes of its token", async () => {
+  const read = (name: string) => fs.readFile(path.join(root, "examples/x402", name), "utf8")
+  const solc: Solc = createRequire(path.join(tools, "package.json"))("solc")
+  const { settings, bytecode } = JSON.parse(await read("Token.json"))
+  const sources = { "Token.sol": { content: await read("Token.sol") } }
+  const { contracts } = JSON.parse(solc.compile(JSON.stringify({ language: "Solidity", sources, settings })))
+  assert.strictEqual(`0x${contracts["Token.sol"].Token.evm.bytecode.object}`, bytecode)
 })
