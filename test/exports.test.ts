@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Equal, Schema } from "effect"
 import * as fs from "node:fs"
 import manifest from "../package.json" with { type: "json" }
+import { property } from "../testkit/Depth.ts"
 import * as Exports from "../testkit/Exports.ts"
 
 const read = (file: string) => fs.readFileSync(file, "utf8")
@@ -210,18 +211,33 @@ describe("the exports of the package", () => {
   })
 
   for (const [schema, name] of schemas) {
-    it.prop(`${name} decodes what it encodes`, [schema], ([value]) => {
-      const encoded = Schema.encodeSync(schema)(value)
-      assert.isTrue(Equal.equals(Schema.decodeSync(schema)(encoded), value), JSON.stringify(encoded))
-    })
+    it.prop(
+      `${name} decodes what it encodes`,
+      [schema],
+      ([value]) => {
+        const encoded = Schema.encodeSync(schema)(value)
+        assert.isTrue(Equal.equals(Schema.decodeSync(schema)(encoded), value), JSON.stringify(encoded))
+      },
+      property()
+    )
 
-    it.prop(`${name} generates plausible values`, [schema], ([value]) => {
-      assert.deepStrictEqual(implausible(Schema.encodeSync(schema)(value), ""), [])
-    })
+    it.prop(
+      `${name} generates plausible values`,
+      [schema],
+      ([value]) => {
+        assert.deepStrictEqual(implausible(Schema.encodeSync(schema)(value), ""), [])
+      },
+      property()
+    )
 
-    it.prop(`${name} has a message if it is an error`, [schema], ([value]) => {
-      if (value instanceof Error) assert.notStrictEqual(value.message, "")
-    })
+    it.prop(
+      `${name} has a message if it is an error`,
+      [schema],
+      ([value]) => {
+        if (value instanceof Error) assert.notStrictEqual(value.message, "")
+      },
+      property()
+    )
   }
 
   it("have a name for each type that a served network is made of", () => {

@@ -19,6 +19,7 @@ import {
 } from "../../src/domain/configuration/Document.ts"
 import type { Kind } from "../../src/domain/configuration/Document.ts"
 import * as ExactJson from "../../src/domain/request/ExactJson.ts"
+import { property } from "../../testkit/Depth.ts"
 
 const schema = document()
 
@@ -145,7 +146,7 @@ describe("the schema of configuration files", () => {
           }
         }
       },
-      { arbitrary: { runs: 100 } }
+      property()
     )
   }
 

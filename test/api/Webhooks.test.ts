@@ -5,6 +5,7 @@ import * as Webhook from "../../src/domain/notification/Webhook.ts"
 import { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import { resources } from "../../src/domain/access/Resources.ts"
 import { EvmTransaction } from "../../src/networks/evm/rules/EvmSchemas.ts"
+import { property } from "../../testkit/Depth.ts"
 import * as Documented from "../../testkit/Documented.ts"
 
 const origin = { id: "0191e9a0-7b1c-7000-8000-5e0c3f9b2d11", at: DateTime.makeUnsafe("2026-01-02T03:04:05.678Z") }
@@ -19,18 +20,28 @@ const encode = Schema.encodeSync(EvmTransaction)
 
 describe("webhooks of openapi.json", () => {
   for (const type of resources.relayer.eventTypes) {
-    it.prop(`the body of ${type} is as documented`, [Relayer], ([relayer]) => {
-      const body = Webhook.relayerBody({ ...origin, type, relayer })
-      assert.deepStrictEqual(Documented.webhookFaultsOf("relayer", { headers, body }), [])
-    })
+    it.prop(
+      `the body of ${type} is as documented`,
+      [Relayer],
+      ([relayer]) => {
+        const body = Webhook.relayerBody({ ...origin, type, relayer })
+        assert.deepStrictEqual(Documented.webhookFaultsOf("relayer", { headers, body }), [])
+      },
+      property()
+    )
   }
 
   const Type = Schema.Literals(resources.transaction.eventTypes)
 
-  it.prop("the body about a transaction is as documented", [Type, EvmTransaction], ([type, transaction]) => {
-    const body = Webhook.transactionBody({ ...origin, type, transaction: JSON.stringify(encode(transaction)) })
-    assert.deepStrictEqual(Documented.webhookFaultsOf("transaction", { headers, body }), [])
-  })
+  it.prop(
+    "the body about a transaction is as documented",
+    [Type, EvmTransaction],
+    ([type, transaction]) => {
+      const body = Webhook.transactionBody({ ...origin, type, transaction: JSON.stringify(encode(transaction)) })
+      assert.deepStrictEqual(Documented.webhookFaultsOf("transaction", { headers, body }), [])
+    },
+    property()
+  )
 
   it("the body of a test is as documented", () => {
     const body = Webhook.testBody({ ...origin, notificationId: "ops" })

@@ -9,6 +9,7 @@ import { load } from "../../src/cli/configuration/Load.ts"
 import { problemText } from "../../src/cli/configuration/Tree.ts"
 import { isMembers } from "../../src/domain/configuration/Document.ts"
 import { RelayerName } from "../../src/domain/relayer/Relayer.ts"
+import { property } from "../../testkit/Depth.ts"
 import { address, openZeppelin } from "./OpenZeppelinInput.ts"
 import { list, listed, mnemonic, rrelayer } from "./RRelayerInput.ts"
 
@@ -231,7 +232,7 @@ describe("texts", () => {
       )
       assert.strictEqual(reread(yaml), text)
     },
-    { arbitrary: { runs: 100 } }
+    property()
   )
 
   it("a template stays a variable, except inside of a secret", () => {

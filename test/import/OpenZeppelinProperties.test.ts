@@ -14,10 +14,11 @@ import * as Document from "../../src/domain/configuration/Document.ts"
 import { isMembers } from "../../src/domain/configuration/Document.ts"
 import type { WantedConfiguration } from "../../src/domain/configuration/Document.ts"
 import { rawInteger } from "../../src/domain/request/ExactJson.ts"
+import { cases } from "../../testkit/Depth.ts"
 import { configurationOf } from "./OpenZeppelinConfigurations.ts"
 import type { Generated } from "./OpenZeppelinConfigurations.ts"
 
-const configurations = 300
+const configurations = cases(300)
 
 const written = (folder: string, files: Readonly<Record<string, string>>) => {
   for (const [name, text] of Object.entries(files)) {

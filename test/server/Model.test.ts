@@ -2,6 +2,7 @@
 import { afterAll, assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { property } from "../../testkit/Depth.ts"
 import { Instances, layer as instances } from "./Instances.ts"
 import { Model } from "./Model.ts"
 import { Commands, beginning } from "./ModelCommands.ts"
@@ -25,7 +26,7 @@ layer(instances)("two instances", (it) => {
         for (const command of [...beginning, ...commands]) yield* run(both, model, command)
         for (const type of yield* ModelHistory.check(both[1], model)) recorded.add(type)
       }),
-    { arbitrary: { runs: 40, size: 60 } }
+    property(100, { size: 60 })
   )
 
   // The sequences cover all types of changes.

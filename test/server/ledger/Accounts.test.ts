@@ -11,6 +11,7 @@ import type { Lane, LaneAccount } from "../../../src/networks/core/Transaction.t
 import type { Place } from "../../../src/networks/core/TransactionValues.ts"
 import { rulesOfUnknown } from "../../../src/networks/core/UnknownNetwork.ts"
 import type { Signature, StoredTransaction } from "../../../src/server/ledger/LedgerEntries.ts"
+import { property } from "../../../testkit/Depth.ts"
 import { accept, account as evmAccount, newTransaction } from "../../../testkit/LedgerRows.ts"
 import { ledgersOf } from "./Contract.ts"
 import { ledgerOf } from "./Fixtures.ts"
@@ -217,7 +218,7 @@ for (const [kind, ledger] of ledgersOf(rules)) {
           }
           yield* lanes.release(hold, "draining")
         }),
-      { arbitrary: { runs: 30 } }
+      property(100)
     )
   })
 }

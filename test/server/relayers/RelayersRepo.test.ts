@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import * as RelayersRepo from "../../../src/server/relayers/RelayersRepo.ts"
 import { RelayerMacs } from "../../../src/server/relayers/StoredRelayer.ts"
+import { property } from "../../../testkit/Depth.ts"
 import { authenticateRows, layer as authenticated } from "../../../testkit/authenticateRows.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { Small, clear, insert, page as readPage, toRequest } from "./requests.ts"
@@ -33,7 +34,7 @@ layer(repos)("RelayersRepo", (it) => {
         assert.strictEqual(found.name, request.name)
         assert.strictEqual(found.address, `${request.network_type}-s1`)
       }),
-    { arbitrary: { runs: 200 } }
+    property(200)
   )
 
   it.effect.prop(
@@ -62,7 +63,7 @@ layer(repos)("RelayersRepo", (it) => {
           Array.from({ length: count }, (_, n) => `r${n + 1}`)
         )
       }),
-    { arbitrary: { runs: 40 } }
+    property(100)
   )
 
   it.effect("a reader of pages sees every relayer once while others are created", () =>

@@ -11,6 +11,7 @@ import { PrivateKey } from "../../../src/domain/signer/CreateSigner.ts"
 import { addressesOf } from "../../../src/server/signers/SignerKeys.ts"
 import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
 import { curveOperations } from "../../../src/server/signers/backends/SignerBackend.ts"
+import { property } from "../../../testkit/Depth.ts"
 
 const hexOf = (key: Redacted.Redacted) => Redacted.value(key).replace(/^0x/, "")
 const bytesOf = (key: Redacted.Redacted) => Buffer.from(hexOf(key), "hex")
@@ -22,18 +23,22 @@ const changed = (bytes: Uint8Array) =>
   Array.from({ length: bytes.length }, (_, at) => bytes.map((byte, index) => (index === at ? byte ^ 1 : byte)))
 
 describe("LocalKey", () => {
-  it.effect.prop("has the addresses that the libraries of the chains give it", [PrivateKey], ([key]) =>
-    Effect.gen(function* () {
-      const solana = yield* Effect.promise(async () => {
-        const { publicKey } = await createKeyPairFromPrivateKeyBytes(bytesOf(key))
-        return getAddressFromPublicKey(publicKey)
-      })
-      assert.deepStrictEqual(yield* addressesOf(LocalKey.make(key)), {
-        evm: privateKeyToAccount(`0x${hexOf(key)}`).address.toLowerCase(),
-        solana,
-        stellar: Keypair.fromRawEd25519Seed(bytesOf(key)).publicKey()
-      })
-    })
+  it.effect.prop(
+    "has the addresses that the libraries of the chains give it",
+    [PrivateKey],
+    ([key]) =>
+      Effect.gen(function* () {
+        const solana = yield* Effect.promise(async () => {
+          const { publicKey } = await createKeyPairFromPrivateKeyBytes(bytesOf(key))
+          return getAddressFromPublicKey(publicKey)
+        })
+        assert.deepStrictEqual(yield* addressesOf(LocalKey.make(key)), {
+          evm: privateKeyToAccount(`0x${hexOf(key)}`).address.toLowerCase(),
+          solana,
+          stellar: Keypair.fromRawEd25519Seed(bytesOf(key)).publicKey()
+        })
+      }),
+    property()
   )
 
   it.effect("has addresses only on the network types of its curves", () =>
@@ -61,7 +66,8 @@ describe("LocalKey", () => {
         const publicKey = yield* LocalKey.make(key).publicKey("secp256k1")
         assert.strictEqual(toHex(publicKey), account.publicKey)
         assert.isTrue(yield* Effect.promise(() => curveOperations.secp256k1.verify(publicKey, digest, signature)))
-      })
+      }),
+    property()
   )
 
   it.effect.prop(
@@ -73,20 +79,25 @@ describe("LocalKey", () => {
         const signature = yield* LocalKey.make(key).sign("secp256k1", digest)
         const expected = secp256k1.sign(digest, bytesOf(key), { lowS: true, extraEntropy: false })
         assert.deepStrictEqual([...signature], [...expected.toCompactRawBytes(), expected.recovery])
-      })
+      }),
+    property()
   )
 
-  it.effect.prop("signs messages on ed25519 as Stellar's library does", [PrivateKey, Schema.String], ([key, text]) =>
-    Effect.gen(function* () {
-      const message = Buffer.from(text)
-      const pair = Keypair.fromRawEd25519Seed(bytesOf(key))
-      const signature = yield* LocalKey.make(key).sign("ed25519", message)
-      assert.strictEqual(toHex(signature), toHex(pair.sign(message)))
-      assert.isTrue(pair.verify(message, signature))
-      const publicKey = yield* LocalKey.make(key).publicKey("ed25519")
-      assert.strictEqual(toHex(publicKey), toHex(pair.rawPublicKey()))
-      assert.isTrue(yield* Effect.promise(() => curveOperations.ed25519.verify(publicKey, message, signature)))
-    })
+  it.effect.prop(
+    "signs messages on ed25519 as Stellar's library does",
+    [PrivateKey, Schema.String],
+    ([key, text]) =>
+      Effect.gen(function* () {
+        const message = Buffer.from(text)
+        const pair = Keypair.fromRawEd25519Seed(bytesOf(key))
+        const signature = yield* LocalKey.make(key).sign("ed25519", message)
+        assert.strictEqual(toHex(signature), toHex(pair.sign(message)))
+        assert.isTrue(pair.verify(message, signature))
+        const publicKey = yield* LocalKey.make(key).publicKey("ed25519")
+        assert.strictEqual(toHex(publicKey), toHex(pair.rawPublicKey()))
+        assert.isTrue(yield* Effect.promise(() => curveOperations.ed25519.verify(publicKey, message, signature)))
+      }),
+    property()
   )
 
   for (const curve of ["secp256k1", "ed25519"] as const) {

@@ -25,6 +25,7 @@ import {
   Transactions
 } from "../../../src/testkit/index.ts"
 import { opened, sealed } from "../../../src/testkit/evm/Wire.ts"
+import { property } from "../../../testkit/Depth.ts"
 import { statements } from "./Contract.ts"
 import * as Programs from "./Programs.ts"
 
@@ -285,7 +286,8 @@ describe("bytes of the kit", () => {
           const made = sealed({ chainId: 31_337, nonce: 200, ...call, gasLimit: 21_000n, fees }, secret)
           assert.deepStrictEqual(opened(made.raw), made)
         }
-      })
+      }),
+    property()
   )
 
   it.effect("are those that viem signs with the same key", () =>
@@ -324,6 +326,7 @@ describe("arbitraries", () => {
       Effect.sync(() => {
         assert.isTrue(Schema.is(SendEvmTransaction)(body))
         assert.isTrue(Schema.is(EvmTransaction)(shown))
-      })
+      }),
+    property()
   )
 })
