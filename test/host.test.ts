@@ -196,7 +196,7 @@ describe("a host program whose port is open before its routes are built", () => 
   const node = NodeHttpServer.layer(Server.refuseEarly(createServer), { host: "127.0.0.1", port: 0 })
   const routes = HttpRouter.add("GET", "/", HttpServerResponse.text("served"))
 
-  it.live("answers requests with 503 and Retry-After until then, on one connection", () =>
+  it.effect("answers requests with 503 and Retry-After until then, on one connection", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(Layer.merge(node, FetchHttpClient.layer))
       const get = Effect.provideContext(
@@ -217,7 +217,7 @@ describe("a host program whose port is open before its routes are built", () => 
     }).pipe(Effect.scoped)
   )
 
-  it.live("answers by the routes alone if the host listens to requests itself", () =>
+  it.effect("answers by the routes alone if the host listens to requests itself", () =>
     Effect.gen(function* () {
       let seen = 0
       const counted = () => createServer().on("request", () => void seen++)

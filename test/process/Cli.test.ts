@@ -172,7 +172,7 @@ describe("the command line", () => {
         [2, "there is no API key", ["relayers", "list"], { API_KEY: "" }],
         [
           3,
-          "127.0.0.1:9; --server or RELAYER_URL names the address of the service",
+          "cannot reach http://127.0.0.1:9: bad port; --server or RELAYER_URL names the address of the service",
           ["relayers", "list"],
           { RELAYER_URL: "http://127.0.0.1:9" }
         ]

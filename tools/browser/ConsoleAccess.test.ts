@@ -214,7 +214,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
         const { page, problems } = await signIn(running, {}, false, textOf(limited.data, "key"))
         for (const query of ["?relayer=dev-evm", ""]) {
           await page.goto(`${running.baseUrl}/console/transactions/${id}${query}`)
-          await page.getByText("It was executed in block").first().waitFor()
+          await page.getByText("The transaction was executed in block").first().waitFor()
           for (const name of ["Attempts", "Timeline", "Details"]) {
             await page.getByRole("region", { name, exact: true }).first().waitFor()
           }

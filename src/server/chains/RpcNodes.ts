@@ -61,6 +61,7 @@ export class RpcNodes extends Context.Service<
     of(dialect: RpcNode.RpcDialect, url: string): RpcNode.RpcNode
   }
 >()("effect-relayer/server/chains/RpcNodes") {
+  /** @internal */
   static readonly layerNoDeps = ({ largestBatch = () => undefined, ...options }: RpcNodesOptions = {}) =>
     Layer.effect(
       RpcNodes,

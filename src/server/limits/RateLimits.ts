@@ -319,6 +319,7 @@ export class OutboundWork extends Context.Service<
     readonly check: Effect.Effect<void, TooManyRequests>
   }
 >()("effect-relayer/server/limits/RateLimits/OutboundWork") {
+  /** @internal */
   static readonly layer = Layer.effect(
     OutboundWork,
     Effect.gen(function* () {

@@ -62,6 +62,7 @@ export class PriceSource extends Context.Service<
     rate(question: PriceQuestion): Effect.Effect<Rate, PriceUnavailable>
   }
 >()("effect-relayer/server/prices/PriceSource") {
+  /** @internal */
   static readonly layer = Layer.effect(
     PriceSource,
     Effect.gen(function* () {

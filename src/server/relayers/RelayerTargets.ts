@@ -164,5 +164,6 @@ const makeRelayerTargets = Effect.gen(function* () {
 export class RelayerTargets extends Context.Service<RelayerTargets, Effect.Success<typeof makeRelayerTargets>>()(
   "effect-relayer/server/relayers/RelayerTargets"
 ) {
+  /** @internal */
   static readonly layer = Layer.effect(RelayerTargets, makeRelayerTargets).pipe(Layer.provide(RelayerMacs.layer))
 }

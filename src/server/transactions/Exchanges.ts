@@ -58,6 +58,7 @@ export class Sponsoring extends Context.Service<
     ): Effect.Effect<ShownExchange<"build">, SponsoringFailed | RelayerPaused | TransactionLimitExceeded>
   }
 >()("effect-relayer/server/transactions/Exchanges/Sponsoring") {
+  /** @internal */
   static readonly layer = Layer.effect(
     Sponsoring,
     Effect.gen(function* () {
@@ -104,6 +105,7 @@ export class TransactionSigning extends Context.Service<
     ): Effect.Effect<ShownExchange<"signing">, SigningRefused>
   }
 >()("effect-relayer/server/transactions/Exchanges/TransactionSigning") {
+  /** @internal */
   static readonly layer = Layer.effect(
     TransactionSigning,
     Effect.gen(function* () {

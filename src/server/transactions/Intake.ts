@@ -279,6 +279,7 @@ export class Intakes extends Context.Service<
     of(networkType: string): IntakeNetwork | undefined
   }
 >()("effect-relayer/server/transactions/Intake/Intakes") {
+  /** @internal */
   static readonly layer = <E, R>(intakes: Effect.Effect<ReadonlyArray<Intake>, E, R>) =>
     Layer.effect(
       Intakes,
