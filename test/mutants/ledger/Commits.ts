@@ -110,8 +110,8 @@ export const commits: ReadonlyArray<Mutant> = [
       name: "shared-commit-compares-the-generation",
       rule: "In a write of several lanes, a commit of an earlier generation writes nothing.",
       source: shared,
-      before: " AND l.generation = given.generation::integer",
-      after: "",
+      before: "given.former::bigint AND l.generation = given.generation::integer",
+      after: "given.former::bigint",
       test: sharing,
       only: "between the snapshot and the lock"
     },
@@ -198,7 +198,7 @@ export const commits: ReadonlyArray<Mutant> = [
       only: "do not commit bytes that a caller gets meanwhile"
     },
     {
-      name: "unknown-outcome-is-not-tried-alone",
+      name: "shared-write-is-not-tried-alone",
       rule: "A write of several lanes whose outcome is not known is not repeated: the lanes read themselves anew.",
       source: shared,
       before: "      isRefused(defect)\n        ? Effect.as(",
@@ -218,7 +218,7 @@ export const commits: ReadonlyArray<Mutant> = [
   ]),
   ...inFile(`${source}/Claims.ts`, [
     {
-      name: "first-row-of-a-network-is-noticed",
+      name: "step-notices-first-row-of-a-network",
       rule: "A lane decides by the network as it is, also after the first change of a built-in one.",
       source: shared,
       before: "WHERE coalesce(${rowState(sql, \"w\")}, '') <> origin.state",
@@ -227,7 +227,7 @@ export const commits: ReadonlyArray<Mutant> = [
       only: "which relayers and networks are as they were read"
     },
     {
-      name: "changed-relayer-is-noticed",
+      name: "step-notices-a-changed-relayer",
       rule: "A lane decides by the relayer as it is when the step reads it.",
       source: shared,
       before: ' AND ${rowState(sql, "r")} = given.state',
@@ -325,7 +325,7 @@ export const commits: ReadonlyArray<Mutant> = [
   ]),
   ...inFile("src/server/lanes/LaneStep.ts", [
     {
-      name: "remembered-relayer-is-compared",
+      name: "step-compares-remembered-relayer",
       rule: "A lane reads a relayer again whose row is not as it was read.",
       source: shared,
       before: "contents.asRead?.has(id) === true",
