@@ -8,10 +8,9 @@ import type { Page, PageRequest, Unreadable } from "../../domain/request/Page.ts
 import { BadRequest, maxResourceBytes } from "../../domain/request/Request.ts"
 import { bytesBefore, managedByInJson, maxNumberedBytes, maxPageBytes, selectRows } from "../../sql/Rows.ts"
 import type { Cursors } from "../cursors/Cursors.ts"
-import { advancingCodes } from "../../networks/core/Cause.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import { splitVerified } from "../secrets/Secrets.ts"
-import { RelayerMacs, StoredPage, waitingRelayers } from "./StoredRelayer.ts"
+import { isWaiting, RelayerMacs, StoredPage, waitingRelayers } from "./StoredRelayer.ts"
 
 // SQL expressions for lists of `relayers t`: the last check of a relayer, and its open transactions. The feature `health` writes the
 // checks. Lists read them in the statement of their page.
@@ -29,10 +28,10 @@ const hasStatus = (sql: SqlClient.SqlClient, state: Exclude<HealthStatus, "waiti
 
 /** Whether the relayer is in this state. One whose checks succeed is in the state `waiting` while a transaction of it waits. */
 const hasHealthState = (sql: SqlClient.SqlClient, state: HealthStatus) => {
-  const isWaiting = sql`t.seq IN (${waitingRelayers(sql)})`
-  if (state === "waiting") return sql`${isWaiting} AND (${hasStatus(sql, "healthy")} OR ${hasStatus(sql, "degraded")})`
+  const hasWaiting = sql`t.seq IN (${waitingRelayers(sql)})`
+  if (state === "waiting") return sql`${hasWaiting} AND (${hasStatus(sql, "healthy")} OR ${hasStatus(sql, "degraded")})`
   const hasState = hasStatus(sql, state)
-  return state === "healthy" || state === "degraded" ? sql`${hasState} AND NOT (${isWaiting})` : hasState
+  return state === "healthy" || state === "degraded" ? sql`${hasState} AND NOT (${hasWaiting})` : hasState
 }
 
 /**
@@ -45,10 +44,9 @@ const urgencyOf = (sql: SqlClient.SqlClient) => {
   return sql`
     CASE WHEN ${among(sql`(c.state ->> 'status') = 'disabled'`)} THEN 0
       WHEN ${among(sql`(c.state ->> 'status') = 'failing'`)} THEN 1
-      WHEN t.seq IN (${waitingRelayers(sql)}) THEN 2
-      WHEN ${among(sql`(c.state ->> 'status') = 'degraded'`)} THEN 3
-      WHEN ${among(sql`(c.state ->> 'told_low') = 'true'`)} THEN 4
-      ELSE 5 END`
+      WHEN ${among(sql`(c.state ->> 'status') = 'degraded'`)} THEN 2
+      WHEN ${among(sql`(c.state ->> 'told_low') = 'true'`)} THEN 3
+      ELSE 4 END`
 }
 
 const iso = (sql: SqlClient.SqlClient, at: Statement.Fragment) =>
@@ -66,19 +64,19 @@ const joinedChecks = (sql: SqlClient.SqlClient) => sql`LEFT JOIN relayer_checks 
 
 /** The JSON of `ListedHealth`, or null. */
 const listedHealth = (sql: SqlClient.SqlClient) => {
-  /** Its checks succeed, and the transaction `first` waits. */
-  const isStopped = sql`((c.state ->> 'status') IN ('healthy', 'degraded') AND first.code IS NOT NULL)`
+  /** Its checks succeed, and a transaction waits. */
+  const isStopped = sql`((c.state ->> 'status') IN ('healthy', 'degraded') AND open.first IS NOT NULL)`
   return sql`
   CASE WHEN c.relayer_id IS NOT NULL THEN (
     SELECT json_strip_nulls(json_build_object(
       'state', CASE WHEN ${isStopped} THEN 'waiting' ELSE c.state ->> 'status' END,
       'code', coalesce(
         c.state -> 'reason' ->> 'type',
-        CASE WHEN ${isStopped} THEN first.code END,
+        CASE WHEN ${isStopped} THEN open.first[2] END,
         CASE WHEN c.state ->> 'status' = 'degraded' THEN 'provider_failed' END,
         CASE WHEN c.state ->> 'told_low' = 'true' THEN 'low_balance' END
       ),
-      'since', ${iso(sql, sql`CASE WHEN ${isStopped} THEN first.code_since ELSE c.since END`)},
+      'since', CASE WHEN ${isStopped} THEN open.first[3] ELSE ${iso(sql, sql`c.since`)} END,
       'balance', c.reading ->> 'balance',
       'read_at', ${iso(sql, sql`c.read_at`)},
       'open', open.count,
@@ -92,9 +90,11 @@ const listedHealth = (sql: SqlClient.SqlClient) => {
     ))::text
     FROM (
       SELECT count(*) AS count, min(o.created_at) AS oldest,
-        min(o.number) FILTER (WHERE o.code <> ALL(${advancingCodes}::text[])) AS waiting
+        -- The one that was accepted first, of those that wait: its number, so that it is the least, its code, and since when.
+        min(ARRAY[lpad(o.number::text, 20, '0'), o.code, ${iso(sql, sql`o.code_since`)}])
+          FILTER (WHERE ${isWaiting(sql)}) AS first
       FROM transactions o WHERE ${openTransactions(sql)}
-    ) open LEFT JOIN transactions first ON first.relayer_number = t.seq AND (-first.number) = (-open.waiting)
+    ) open
   ) END`
 }
 

@@ -173,10 +173,15 @@ export class RelayerMacs extends Context.Service<RelayerMacs, Effect.Success<typ
   static readonly layer = Layer.effect(RelayerMacs, makeRelayerMacs)
 }
 
-/** Relayers with an open transaction that waits for something that is missing. Two parts, so that each one uses its partial index. */
+// A text of the statement and no parameter: an order that is selected too is then one expression, which PostgreSQL evaluates once.
+const advancing = `ARRAY[${advancingCodes.map((code) => `'${code}'`).join(", ")}]`
+
+/** Whether the open transaction `o` waits for something that is missing. */
+export const isWaiting = (sql: SqlClient.SqlClient) => sql`o.code <> ALL(${sql.literal(advancing)})`
+
+/** Relayers with such a transaction. Two parts, so that each one uses its partial index. */
 export const waitingRelayers = (sql: SqlClient.SqlClient) => {
   const part = (states: Statement.Fragment) =>
-    sql`SELECT o.relayer_number FROM transactions o
-      WHERE ${states} AND o.code <> ALL(${advancingCodes}::text[]) AND o.relayer_number IS NOT NULL`
+    sql`SELECT o.relayer_number FROM transactions o WHERE ${states} AND ${isWaiting(sql)} AND o.relayer_number IS NOT NULL`
   return sql`${part(sql`o.state = 'pending'`)} UNION ALL ${part(sql`o.state IN ('signed', 'submitted', 'mined')`)}`
 }
