@@ -163,6 +163,9 @@ const routes = ({ console, server = Server.defaults }: Options) =>
         Console.mount(server, { ...console, administratorKey: Redacted.make(apiKey) })
       )
 
+/** As long as the service, in milliseconds. After Node's five seconds on a busy machine, a request would meet a connection that is closing. */
+const keepAliveTimeout = 65_000
+
 /** The API on the given database. */
 export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClient, E>) =>
   Layer.provideMerge(client(), Layer.effect(TestApi, make)).pipe(
@@ -174,7 +177,10 @@ export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.S
       })
     ),
     Layer.provideMerge(
-      NodeHttpServer.layer(() => createServer({ joinDuplicateHeaders: true }), { port: 0, host: "127.0.0.1" })
+      NodeHttpServer.layer(() => createServer({ joinDuplicateHeaders: true, keepAliveTimeout }), {
+        port: 0,
+        host: "127.0.0.1"
+      })
     ),
     Layer.provideMerge(RateLimits.layerMemory(options.limits ?? { requestsPerSecond: 100_000, burst: 100_000 })),
     Layer.provideMerge(
