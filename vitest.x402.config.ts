@@ -1,8 +1,8 @@
 // The facilitator of x402 with the stock packages, on anvil: `npm run test:x402` installs them in tools/x402. TEST_X402 names another folder with them.
 import { defineConfig } from "vitest/config"
-import { entries } from "./testkit/Entries.ts"
+import { sources } from "./testkit/Entries.ts"
 
-const alias = [...entries].map(([entry, source]) => ({ find: new RegExp(`^${entry}$`), replacement: source }))
+const alias = [...sources].map(([entry, source]) => ({ find: new RegExp(`^${entry}$`), replacement: source }))
 
 export default defineConfig({
   resolve: { alias },

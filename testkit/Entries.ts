@@ -20,8 +20,12 @@ const entriesOf = (folder: string, sources: string): ReadonlyArray<readonly [str
   })
 }
 
-export const entries: ReadonlyMap<string, string> = new Map([
-  ...entriesOf(".", "src"),
+/** Those of the service. */
+export const entries: ReadonlyMap<string, string> = new Map(entriesOf(".", "src"))
+
+/** Those of every package that programs of this clone import. */
+export const sources: ReadonlyMap<string, string> = new Map([
+  ...entries,
   ...entriesOf("packages/client", "src"),
   ...entriesOf("packages/x402", "packages/x402/src")
 ])

@@ -1,11 +1,11 @@
 // For `node --import`: imports of the package load its sources, so that examples run in a clone that was not built.
 import { registerHooks } from "node:module"
 import { pathToFileURL } from "node:url"
-import { entries } from "./Entries.ts"
+import { sources } from "./Entries.ts"
 
 registerHooks({
   resolve: (specifier, context, next) => {
-    const source = entries.get(specifier)
+    const source = sources.get(specifier)
     return next(source === undefined ? specifier : pathToFileURL(source).href, context)
   }
 })
