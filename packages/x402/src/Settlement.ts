@@ -33,6 +33,9 @@ const pause = { least: 200, most: 600 } as const
  */
 export const retryAfter = (): number => pause.least + Math.random() * (pause.most - pause.least)
 
+/** Milliseconds for which a request that did not wait for its claim knows what was sent for the payment. */
+const newFor = 2000
+
 /** Milliseconds before `validBefore` after which the call is not sent any more. */
 const margin = 2000
 
@@ -153,6 +156,8 @@ export const settle = async (
   let stopped: Stopped | undefined
   let entered = false
   let newest: Hex | undefined
+  /** What was sent before the claim, as long as no other request can have sent since. */
+  let looked: (Sent & { readonly at: number }) | undefined
 
   const isEnded = () => closed.aborted || clock.now() >= deadline
 
@@ -194,6 +199,7 @@ export const settle = async (
         const { row } = await answered(() => sentFor(relayers, payment))
         throw new Stopped(reasons.duplicate, "the payment was settled before", row?.hash ?? newest)
       }
+      looked = undefined
       if (isEnded()) {
         const { row } = await answered(() => sentFor(relayers, payment))
         throw pending("another request settles the payment", row?.hash)
@@ -294,7 +300,8 @@ export const settle = async (
 
   /** Under the claim: one call at a time is on its way, whatever other requests have sent before. */
   const execute = async (to: Hex, data: Hex): Promise<Hex> => {
-    const { row, next } = await answered(() => sentFor(relayers, payment))
+    const known = looked !== undefined && clock.now() - looked.at < newFor ? looked : undefined
+    const { row, next } = known ?? (await answered(() => sentFor(relayers, payment)))
     if (row !== undefined) {
       if (!isOver(row)) return mined(row)
       const hash = await landed(row)
@@ -327,10 +334,19 @@ export const settle = async (
     }
   }
 
+  /** The scheme asks for the code of the payer more than once. */
+  const codes = new Map<Hex, Promise<Hex | undefined>>()
+
+  const codeOf = (address: Hex): Promise<Hex | undefined> => {
+    const known = codes.get(address) ?? unknownIf(noted(() => answered(() => chain.getCode(address))))
+    codes.set(address, known)
+    return known
+  }
+
   const signer: Signer = {
     getAddresses: () => [],
     readContract: (args) => noted(() => answered(() => chain.readContract(args))),
-    getCode: ({ address }) => unknownIf(noted(() => answered(() => chain.getCode(address)))),
+    getCode: ({ address }) => codeOf(address),
     verifyTypedData: (args) => verifyTypedData(args),
     writeContract: (args: WriteArguments) =>
       kept(async () => {
@@ -359,7 +375,9 @@ export const settle = async (
   const store: Store = {
     get: () =>
       kept(async () => {
-        const { row } = await answered(() => sentFor(relayers, payment))
+        const at = clock.now()
+        looked = { at, ...(await answered(() => sentFor(relayers, payment))) }
+        const { row } = looked
         if (row === undefined || isOver(row) || !hasSignatureOf(payment, row)) return undefined
         await hold()
         return mined(row)
