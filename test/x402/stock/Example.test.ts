@@ -1,5 +1,5 @@
-// The commands of docs/x402.md, as printed: beside a development service, with the stock packages of x402. Programs run by the clock of
-// the machine.
+// The commands of docs/x402.md, as printed: beside a development service, with the stock packages of x402.
+// Programs run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile, spawn } from "node:child_process"
@@ -114,6 +114,19 @@ describe("docs/x402.md", () => {
         )
       }
       assert.strictEqual(tokens.size, 1, "a later run finds the token of the first one")
+    })
+  )
+
+  it.live("is about an example that the package has without the packages that are installed for it", () =>
+    Effect.gen(function* () {
+      const { stdout } = yield* Effect.promise(() =>
+        promisify(execFile)("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+          cwd: root,
+          maxBuffer: 2 ** 26
+        })
+      )
+      assert.isTrue(stdout.includes('"examples/x402/seller.mjs"'))
+      assert.isFalse(stdout.includes('"examples/x402/node_modules/'))
     })
   )
 })
