@@ -67,7 +67,10 @@ layer(api, { excludeTestServices: true })("the commands for solana", (it) => {
         Paying.mint
       )
       assert.strictEqual(code, 2)
-      assert.strictEqual(stderr, "effect-relayer: transaction: Expected base64 with padding\n")
+      assert.strictEqual(
+        stderr,
+        "effect-relayer: --transaction: Expected base64 with padding (read as a request of solana: --network-type names another type)\n"
+      )
     })
   )
 })

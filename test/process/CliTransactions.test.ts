@@ -138,7 +138,7 @@ describe("the command line", () => {
         status: "pending",
         value: "0x1"
       })
-      assert.match(yield* output("transactions", "get", "sender", one), /^value +1$/m)
+      assert.match(yield* output("transactions", "get", "sender", one), /^value +1 wei$/m)
       assert.match(yield* output("transactions", "explain", "sender", one), /^code +queued$/m)
       const replace = ["transactions", "replace", "sender", one, "--to", to] as const
       assert.deepInclude(yield* data(...replace, "--value", "3"), { id: one, value: "0x3" })

@@ -104,7 +104,7 @@ describe.concurrent("settings", () => {
       const ended = yield* Service.run({ folder: home, flags: ["--api-key", "x"] })
       assert.strictEqual(ended.code, 1)
       assert.include(ended.stderr, "--api-key")
-      const help = yield* Service.run({ folder: home, flags: ["--help"] })
+      const help = yield* Service.run({ folder: home, flags: ["serve", "--help"] })
       assert.strictEqual(help.code, 0)
       assert.include(help.stdout, "--data-dir")
       assert.notInclude(help.stdout, "--api-key")

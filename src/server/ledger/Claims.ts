@@ -343,12 +343,10 @@ const nothingOpen: OpenStates = { states: [], pendingCount: 0, nextMoment: undef
 const readUnchanged = Rows.all(Schema.Struct({ part: Schema.Int }))
 
 /** A row of one of several kinds, as JSON text. */
-interface JsonRow {
-  readonly kind: string
-  readonly json: string
-}
+const JsonRow = Schema.Struct({ kind: Schema.String, json: Schema.String })
+const readJsonRows = Rows.all(JsonRow)
 
-const ofKind = (rows: ReadonlyArray<JsonRow>, kind: string): ReadonlyArray<unknown> =>
+const ofKind = (rows: ReadonlyArray<typeof JsonRow.Type>, kind: string): ReadonlyArray<unknown> =>
   rows.flatMap((row) => (row.kind === kind ? [JSON.parse(row.json)] : []))
 
 export const makeLaneReading = Effect.fnUntraced(function* ({ memory }: LaneAccess) {
@@ -405,11 +403,12 @@ export const makeLaneReading = Effect.fnUntraced(function* ({ memory }: LaneAcce
     const laneIds = holds.map(({ laneId }) => laneId)
     const relayers = reads.flatMap((read) => read.relayers)
     const compared = sql`UNION ALL SELECT 'relayer', part, to_json(unchanged)::text FROM (${unchangedOf(relayers)}) unchanged`
-    return sql<JsonRow>`
+    return sql`
       SELECT 'lane' AS kind, NULL::bigint AS n, to_json(held)::text AS json FROM (${lanes.heldOf(holds)}) held
       UNION ALL SELECT 'state', nonce, to_json(states)::text FROM (${contents.statesOf(laneIds, now)}) states
       ${relayers.length === 0 ? sql`` : compared}
       ORDER BY kind, n`.pipe(
+      Effect.flatMap(readJsonRows),
       Effect.flatMap((rows) =>
         Effect.all([
           lanes.readHeld(holds, ofKind(rows, "lane")),

@@ -268,8 +268,8 @@ export const makeExplanations = Effect.gen(function* () {
     }
     const { reason } = networks.of(chain).rules.explain(why, false)
     return {
-      reason: `${words.reason} The first of them, transaction ${id}, waits: ${reason}`,
-      next: `It goes on when transaction ${id} does, or ends. ${words.next}`
+      reason: `${words.reason} The first of them, transaction ${id}, waits: ${reason.replace(/^The /u, "that ")}`,
+      next: `The transaction goes on when transaction ${id} does, or ends. ${words.next}`
     }
   })
 

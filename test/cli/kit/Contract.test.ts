@@ -91,7 +91,7 @@ describe("a command that calls an endpoint", () => {
         requestOf("transactions.send", shape, ["payouts", "--to", `0x${"5a".repeat(20)}`, "--value", value])
       const { payload } = yield* sent("1.5e18")
       assert.deepInclude(payload, { value: 1_500_000_000_000_000_000n })
-      assert.match((yield* Effect.flip(sent("1.5e0"))).message, /^value: Expected a whole number of wei/)
+      assert.match((yield* Effect.flip(sent("1.5e0"))).message, /^--value: Expected a whole number of wei/)
     })
   )
 

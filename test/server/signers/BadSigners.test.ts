@@ -20,7 +20,7 @@ layer(TestApi.layer().pipe(Layer.provideMerge(Vault.layer)))("signers that canno
         [{ type: "local", config: { keystore, passphrase: "wrong" } }, "config.passphrase: does not open the keystore"],
         [
           { type: "local", config: { keystore: {}, passphrase } },
-          "config.keystore.version: is required; config.keystore.crypto: is required"
+          "config.keystore.version: is required (3); config.keystore.crypto: is required"
         ],
         [{ type: "local", config: { keystore: "text", passphrase } }, "config.keystore: is not valid JSON"],
         [

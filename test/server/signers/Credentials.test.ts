@@ -101,7 +101,7 @@ layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("the login of a sign
           [400, "type: must be plain, the type of the signer"],
           [
             400,
-            "type: Expected vault, vault_transit, pkcs11, google_cloud_kms, azure_key_vault or turnkey; config.key: is required"
+            "type: Expected vault, vault_transit, pkcs11, google_cloud_kms, azure_key_vault or turnkey; config.key: is required (an object with location, key_ring_id, key_id, key_version)"
           ],
           [404, undefined]
         ]

@@ -100,9 +100,9 @@ layerEach(TestApi.layer())("an explanation", (it) => {
       assert.strictEqual(code, "queued")
       assert.include(
         reason,
-        `behind 1 transaction of its lane. The first of them, transaction ${front.id}, waits: It needs 1000 wei.`
+        `behind 1 transaction of its lane. The first of them, transaction ${front.id}, waits: that transaction needs 1000 wei.`
       )
-      assert.include(next, `It goes on when transaction ${front.id} does, or ends.`)
+      assert.include(next, `The transaction goes on when transaction ${front.id} does, or ends.`)
       // A caller without the relayer of the one in front.
       const other = yield* sendOther
       const key = yield* call("/api/v1/api-keys", {
