@@ -124,7 +124,7 @@ layer(sending, { excludeTestServices: true })(
         const { address, send } = yield* Solana.relayerAt()
         yield* bounded(
           "a transfer on solana",
-          102,
+          103,
           Effect.flatMap(
             Effect.suspend(() => send(transfer(address, sol / 1000n))),
             isConfirmed

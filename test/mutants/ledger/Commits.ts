@@ -218,8 +218,8 @@ export const commits: ReadonlyArray<Mutant> = [
   ]),
   ...inFile(`${source}/Claims.ts`, [
     {
-      name: "step-notices-first-row-of-a-network",
-      rule: "A lane decides by the network as it is, also after the first change of a built-in one.",
+      name: "step-notices-a-removed-row-of-a-network",
+      rule: "A lane decides by the network as it is, also after its row was removed.",
       source: shared,
       before: "WHERE coalesce(${rowState(sql, \"w\")}, '') <> origin.state",
       after: 'WHERE ${rowState(sql, "w")} <> origin.state',

@@ -360,6 +360,9 @@ layerEach(ledger)("lanes that write at the same moment", (it) => {
       assert.deepStrictEqual(yield* unchanged(changed), [["r1", "r2", "r3", "r5"], ["r5"]])
       yield* sql`UPDATE networks SET definition = definition`
       assert.deepStrictEqual(yield* unchanged(changed), [[], []])
+      const last = yield* states
+      yield* sql`DELETE FROM networks`
+      assert.deepStrictEqual(yield* unchanged(last), [[], []])
       const { asRead } = yield* lanes.read(one.lane.hold)
       assert.isUndefined(asRead)
     })
