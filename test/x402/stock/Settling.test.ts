@@ -90,6 +90,30 @@ layer(api, { excludeTestServices: true })("a payment", (it) => {
     })
   )
 
+  it.effect("that is shown for two resources at once is settled for one of them", () =>
+    Effect.gen(function* () {
+      const { node, token, key, offering } = yield* chain()
+      const facilitator = yield* offering()
+      const { body } = yield* signed({ token, key })
+      const shownFor = (resource: string) => ({
+        ...body,
+        paymentPayload: { ...body.paymentPayload, resource: { url: `http://seller.test/${resource}` } }
+      })
+      const results = yield* Effect.forEach(
+        ["weather", "news"],
+        (resource) => settle(facilitator, shownFor(resource)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(results.filter(({ success }) => success).length, 1, JSON.stringify(results))
+      // A request that has waited for the other one until the end of its budget is not the last one of its seller.
+      assert.deepInclude(yield* settle(facilitator, shownFor("news")), {
+        success: false,
+        errorReason: "duplicate_settlement"
+      })
+      assert.strictEqual(yield* Payments.balanceOf(node, token, payTo), amount)
+    })
+  )
+
   it.effect("that a stranger has landed is settled with the hash of the stranger", () =>
     Effect.gen(function* () {
       const { node, token, key, offering } = yield* chain()
