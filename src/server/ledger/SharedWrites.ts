@@ -208,12 +208,15 @@ export const make = Effect.gen(function* () {
   const refusedAlone = new Set<LaneId>()
 
   const prepare = Effect.fnUntraced(function* (part: Part) {
+    const relayers = new Set(part.changes.map(({ before }) => before.transaction.relayerNumber))
+    // Read once: the statement compares what the deliveries were made for.
+    const notifications = new Map([...notified].filter(([relayer]) => relayers.has(relayer)))
     const ranks = new Map<string, number>()
     const encoded = yield* encode(part.changes.flatMap((change) => Writing.reportedBy(change, part.now)))
     const events = yield* Effect.forEach(encoded, ({ relayerNumber, ...event }) => {
       const rank = (ranks.get(event.id) ?? 0) + 1
       ranks.set(event.id, rank)
-      const notification = notified.get(relayerNumber)
+      const notification = notifications.get(relayerNumber)
       return notification === undefined
         ? Effect.succeed<PartEvent>({ ...event, rank })
         : Effect.map(outbox.deliveryOf(event), (delivery): PartEvent => ({
@@ -222,8 +225,6 @@ export const make = Effect.gen(function* () {
             delivery: { ...delivery, notification }
           }))
     })
-    const relayers = new Set(part.changes.map(({ before }) => before.transaction.relayerNumber))
-    const notifications = new Map([...notified].filter(([relayer]) => relayers.has(relayer)))
     const prepared: PreparedPart = { ...part, events, notifications }
     return prepared
   })
