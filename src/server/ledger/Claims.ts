@@ -468,13 +468,15 @@ export const makeLaneReading = Effect.fnUntraced(function* ({ memory }: LaneAcce
     const stored = yield* orLost(hold, held)
     const rows = yield* rowsOf(hold, states)
     memory.replace(hold, rows)
-    // A row can change between the statements.
+    // A row can change between the statements. It may have been accepted by newer terms than those that were compared.
+    const listed = new Map(states.map(({ id, version }) => [id, version]))
+    const isNewer = rows.some(({ id, version }) => version !== listed.get(id))
     const found: LaneContents = {
       stored,
       inFlight: rows.filter(({ transaction }) => transaction.place !== undefined && !isFinal(transaction)),
       pending: rows.filter(({ transaction }) => transaction.state === "pending"),
       pendingCount,
-      ...(relayers.length === 0 ? {} : { asRead }),
+      ...(relayers.length === 0 ? {} : { asRead: isNewer ? new Set<RelayerId>() : asRead }),
       ...(nextMoment === undefined ? {} : { nextMoment })
     }
     return found

@@ -227,6 +227,15 @@ export const commits: ReadonlyArray<Mutant> = [
       only: "which relayers and networks are as they were read"
     },
     {
+      name: "step-reads-terms-after-a-newer-row",
+      rule: "A lane does not decide about a row by terms that were compared before the row was changed.",
+      source: shared,
+      before: "asRead: isNewer ? new Set<RelayerId>() : asRead",
+      after: "asRead",
+      test: sharing,
+      only: "take no relayer for unchanged"
+    },
+    {
       name: "step-notices-a-changed-relayer",
       rule: "A lane decides by the relayer as it is when the step reads it.",
       source: shared,

@@ -206,22 +206,22 @@ export const untilWaiting = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-/** Holds the lock 40 until the result runs. */
-export const holding = Effect.gen(function* () {
+/** Holds what a statement locks until the result runs. */
+export const locking = Effect.fnUntraced(function* <E, R>(lock: Effect.Effect<unknown, E, R>) {
   const sql = yield* SqlClient.SqlClient
   const begun = yield* Deferred.make<void>()
   const ended = yield* Deferred.make<void>()
-  const lock = yield* Effect.forkScoped(
+  const held = yield* Effect.forkScoped(
     sql.withTransaction(
-      sql`SELECT pg_advisory_xact_lock(40)`.pipe(
-        Effect.andThen(Deferred.succeed(begun, undefined)),
-        Effect.andThen(Deferred.await(ended))
-      )
+      lock.pipe(Effect.andThen(Deferred.succeed(begun, undefined)), Effect.andThen(Deferred.await(ended)))
     )
   )
   yield* Deferred.await(begun)
-  return Effect.andThen(Deferred.succeed(ended, undefined), Fiber.join(lock))
+  return Effect.andThen(Deferred.succeed(ended, undefined), Fiber.join(held))
 })
+
+/** Holds the lock 40 until the result runs. */
+export const holding = Effect.flatMap(SqlClient.SqlClient, (sql) => locking(sql`SELECT pg_advisory_xact_lock(40)`))
 
 /** A process whose connections the test can cut. */
 export const cuttable = Effect.gen(function* () {

@@ -1,7 +1,7 @@
 // Lanes that write at the same moment share a statement: the part of each one is written whole or not at all, whatever becomes of the others, by the lane and the rows as they
 // are when they are locked.
 import { assert, layer } from "@effect/vitest"
-import { Arbitrary, Array, Deferred, Effect, Exit, Fiber, Option, Schema } from "effect"
+import { Arbitrary, Array, Effect, Exit, Fiber, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import type { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
@@ -23,6 +23,7 @@ import {
   holding,
   ledger,
   ledgerOf,
+  locking,
   process,
   sentOf,
   signature,
@@ -258,18 +259,7 @@ layerEach(ledger)("lanes that write at the same moment", (it) => {
         const all = yield* writers
         const [first, ...others] = all
         if (first === undefined) return assert.fail("no lane")
-        const held = yield* Deferred.make<void>()
-        const ended = yield* Deferred.make<void>()
-        const locking = yield* Effect.forkScoped(
-          sql.withTransaction(
-            lock(first).pipe(
-              Effect.andThen(Deferred.succeed(held, undefined)),
-              Effect.andThen(Deferred.await(ended)),
-              Effect.provideService(SqlClient.SqlClient, sql)
-            )
-          )
-        )
-        yield* Deferred.await(held)
+        const release = yield* locking(lock(first))
         const committing = yield* Effect.forkScoped(commitAll(all))
         const [found] = yield* awaited(
           sql<{ readonly attempts: number; readonly stuck: number }>`
@@ -284,8 +274,7 @@ layerEach(ledger)("lanes that write at the same moment", (it) => {
         assert.strictEqual(yield* transactionsOf(others), 1)
         yield* untilWaiting
         assert.strictEqual(committing.pollUnsafe(), undefined)
-        yield* Deferred.succeed(ended, undefined)
-        yield* Fiber.join(locking)
+        yield* release
         assert.isTrue((yield* Fiber.join(committing)).every((exit) => Exit.isSuccess(exit)))
         yield* assertWritten(all)
       })
@@ -365,6 +354,35 @@ layerEach(ledger)("lanes that write at the same moment", (it) => {
       assert.deepStrictEqual(yield* unchanged(last), [[], []])
       const { asRead } = yield* lanes.read(one.lane.hold)
       assert.isUndefined(asRead)
+    })
+  )
+
+  it.effect("take no relayer for unchanged if a row was changed after the statement that compared them", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const lanes = yield* LaneLedger
+      const [one] = yield* writers
+      if (one === undefined) return assert.fail("no lane")
+      const [id = ""] = one.ids
+      const relayers = yield* Effect.map(
+        sql<{ readonly id: RelayerId; readonly state: string }>`
+          SELECT r.id, ${rowState(sql, "r")} AS state FROM relayers r WHERE r.seq = ${one.relayer}`,
+        (rows) => rows.map(({ id, state }): ReadRelayer => ({ id, terms: { relayer: state, networks: [] } }))
+      )
+      const change = sql`UPDATE transactions SET version = version + 1 WHERE id = ${id}::uuid`
+      const read = Effect.map(lanes.read(one.lane.hold, relayers), ({ asRead = new Set(), pending }) => ({
+        version: pending.find((row) => row.id === id)?.version,
+        asRead: [...asRead]
+      }))
+      yield* change
+      // Only the read of rows needs the attempts.
+      const release = yield* locking(sql`LOCK TABLE attempts IN ACCESS EXCLUSIVE MODE`)
+      const reading = yield* Effect.forkScoped(read)
+      yield* untilWaiting
+      yield* change
+      yield* release
+      assert.deepStrictEqual(yield* Fiber.join(reading), { version: 3, asRead: [] })
+      assert.deepStrictEqual(yield* read, { version: 3, asRead: ["r1"] })
     })
   )
 
