@@ -101,7 +101,7 @@ const routesOf = async (running: Developing): Promise<ReadonlyArray<string>> => 
     "/console/events",
     "/console/claims",
     `/console/claims/${claim}`,
-    "/console/claims/nobody-holds-it",
+    `/console/claims/${"nobody.".repeat(18)}`,
     "/console/networks",
     "/console/signers",
     `/console/signers/${signer}`,

@@ -1,6 +1,6 @@
 // JSON that keeps every digit of an integer, with the integers of requests; `JSON.parse` alone loses digits above 2^53.
 import { Predicate, Schema, SchemaTransformation } from "effect"
-import { integer } from "./ExactParse.ts"
+import { integer, integerOf } from "./ExactParse.ts"
 import type { RawInteger } from "./ExactParse.ts"
 
 export { parse } from "./ExactParse.ts"
@@ -24,11 +24,14 @@ const isShallow = (value: unknown, depth = 0): boolean =>
   !Predicate.isObjectKeyword(value) ||
   (depth < maxDepth && Object.values(value).every((child) => isShallow(child, depth + 1)))
 
+/** Whether the JSON text of the number stands for an integer, such as `1e+24`: parsed, it is a `bigint` if it is not safe. */
+const isWhole = (value: number): boolean => integerOf(String(value)) !== undefined
+
 /** False if the number has lost digits, or if its JSON text is parsed as another value. `Shallow` refuses what is deeper. */
 const isExact = (value: unknown, depth = 0): boolean => {
   if (Object.is(value, -0)) return false
   if (typeof value === "number") {
-    return Number.isSafeInteger(value) || (Number.isFinite(value) && !integer.test(String(value)))
+    return Number.isSafeInteger(value) || (Number.isFinite(value) && !isWhole(value))
   }
   if (!Predicate.isObjectKeyword(value) || depth === maxDepth) return true
   return Object.values(value).every((child) => isExact(child, depth + 1))
@@ -47,7 +50,7 @@ export const isReadable = (value: unknown, levels: number): boolean =>
 export const carried = (value: unknown): unknown =>
   mapLeaves(value, (leaf) => {
     if (leaf === 0) return 0
-    return typeof leaf === "number" && !Number.isSafeInteger(leaf) && integer.test(String(leaf)) ? BigInt(leaf) : leaf
+    return typeof leaf === "number" && !Number.isSafeInteger(leaf) && isWhole(leaf) ? BigInt(leaf) : leaf
   })
 
 const shallow = Schema.makeFilter((value: unknown) => isShallow(value), { message: `nests deeper than ${maxDepth}` })

@@ -21,9 +21,10 @@ const refreshed = 2_000
 
 const finalized = "claim.finalized"
 
-const NameForm = ({ name }: { readonly name: string }) => {
+/** It does not repeat the name that the page shows: names of 128 characters are wider than a field. */
+const NameForm = () => {
   const { route } = useLocation()
-  const [written, write] = useState(name)
+  const [written, write] = useState("")
   const onSubmit = (event: Event) => {
     event.preventDefault()
     const wanted = written.trim()
@@ -114,7 +115,7 @@ export const ClaimsPage = () => {
         )
       }
     >
-      <NameForm key={name} name={name} />
+      <NameForm key={name} />
       {name === "" ? (
         <section class="card" aria-label={text.title}>
           <Empty text={text.none} />
