@@ -46,11 +46,11 @@ export const isReadable = (value: unknown, levels: number): boolean =>
     ? levels > -maxDepth && Object.values(value).every((child) => isReadable(child, levels - 1))
     : typeof value !== "number" || Number.isFinite(value)
 
-/** A value that is readable, as `Value` carries it: a double without a fraction beyond 2^53, such as 1e16, becomes a `bigint`. */
+/** A value that is readable, as `Value` carries it: a double without a fraction beyond 2^53, such as 1e16, becomes the `bigint` of its text. */
 export const carried = (value: unknown): unknown =>
   mapLeaves(value, (leaf) => {
     if (leaf === 0) return 0
-    return typeof leaf === "number" && !Number.isSafeInteger(leaf) && isWhole(leaf) ? BigInt(leaf) : leaf
+    return typeof leaf === "number" && !Number.isSafeInteger(leaf) ? (integerOf(String(leaf)) ?? leaf) : leaf
   })
 
 const shallow = Schema.makeFilter((value: unknown) => isShallow(value), { message: `nests deeper than ${maxDepth}` })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Uint128, Wei } from "../../../src/domain/chain/Amount.ts"
-import { isReadable, parse, Value } from "../../../src/domain/request/ExactJson.ts"
+import { carried, isReadable, parse, Value } from "../../../src/domain/request/ExactJson.ts"
 
 const large = 9007199254740993n
 
@@ -41,6 +41,15 @@ describe("an integer beyond 2^53", () => {
       Infinity
     ])
     assert.deepStrictEqual(parse("1e79"), 10n ** 79n)
+  })
+
+  it("is a bigint in any value, also if its text has an exponent", () => {
+    const isValue = Schema.is(Schema.toType(Value))
+    assert.deepStrictEqual(
+      [1e24, 10n ** 24n, 1e80, 1.5e300].map((value) => isValue([value])),
+      [false, true, true, true]
+    )
+    assert.deepStrictEqual(carried([1e16, 1e24, -1.5e21, 1e80]), [10n ** 16n, 10n ** 24n, -15n * 10n ** 20n, 1e80])
   })
 
   it("is not looked for in texts and fractions", () => {
