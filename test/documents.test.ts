@@ -233,6 +233,7 @@ describe("the documents", () => {
     }
     assert.match(read("SECURITY.md"), /^# Security\n\n## Reporting\n/)
     assert.isAtMost(read("README.md").trimEnd().split("\n").length, 140)
+    assert.isAtMost(read("docs/architecture.md").trimEnd().split("\n").length, 200)
   })
 })
 
