@@ -235,7 +235,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
         await page.goto(`${running.baseUrl}/console/relayers/dev-stellar`)
         const tabs = page.getByRole("navigation", { name: "Relayer" }).getByRole("link")
         await tabs.first().waitFor()
-        assert.strictEqual(await tabs.count(), 6)
+        assert.strictEqual(await tabs.count(), 7)
         for (const tab of await tabs.all()) {
           const box = await tab.boundingBox()
           assert.isAtMost((box?.x ?? 0) + (box?.width ?? 0), 360, await tab.innerText())
