@@ -19,7 +19,7 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an ope
         await page.locator("#field-id").fill("by-form")
         await page.locator("#field-url").fill(receiver.url)
         await button(page, "Create").click()
-        await page.getByText("Send a test. Then name this webhook").waitFor()
+        await page.getByText("Send a test. Then choose this webhook").waitFor()
 
         await button(page, "Rotate signing key…").click()
         await page.getByLabel("New signing key").fill("too short")
