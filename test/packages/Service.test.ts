@@ -87,7 +87,7 @@ layer(Layer.merge(Installed.layer, TestApi.layer()), { excludeTestServices: true
         const { baseUrl } = yield* TestApi.TestApi
         yield* write(home, yield* programs(home))
         for (const program of ending) assert.isNotEmpty(yield* output(home, file, ["--no-warnings", program]))
-        const called = yield* output(home, file, ["--no-warnings", "client.ts", baseUrl, TestApi.apiKey])
+        const called = yield* output(home, file, ["--no-warnings", "client.ts", baseUrl], { API_KEY: TestApi.apiKey })
         assert.match(called, /^client-example on sepolia: 0x[0-9a-f]{40}$/m)
       })
     )
