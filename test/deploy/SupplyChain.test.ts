@@ -183,7 +183,8 @@ describe("the supply chain", () => {
     for (const [file, script] of [
       ["package.json", "node scripts/manifest.ts"],
       ["packages/client/package.json", "node ../../scripts/manifest.ts"],
-      ["packages/signer-pkcs11/package.json", "node ../../scripts/manifest.ts"]
+      ["packages/signer-pkcs11/package.json", "node ../../scripts/manifest.ts"],
+      ["packages/x402/package.json", "node ../../scripts/manifest.ts"]
     ] as const) {
       const { scripts } = JSON.parse(read(file))
       assert.isTrue(scripts.prepack.endsWith(` && ${script}`), file)
