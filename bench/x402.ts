@@ -40,16 +40,7 @@ const own = Effect.fnUntraced(function* (node: Payments.Node, token: Hex) {
     if (status !== 201) return yield* Effect.die(new Error(text))
     return JSON.parse(text).data
   })
-  yield* create("networks", {
-    network_type: "evm",
-    name: "chain",
-    chain_id: node.chainId,
-    rpc_urls: [node.url],
-    average_blocktime_ms: 1000,
-    required_confirmations: 1,
-    features: ["eip1559"],
-    symbol: "ETH"
-  })
+  yield* create("networks", Anvil.networkOf(node, "chain"))
   yield* create("signers", { id: "x402", type: "plain", config: { key: generatePrivateKey().slice(2) } })
   const relayer = { id: "x402", name: "x402", network: "chain", network_type: "evm", paused: false, signer_id: "x402" }
   const { address } = yield* create("relayers", relayer)

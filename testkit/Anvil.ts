@@ -22,6 +22,22 @@ const portIn = async (output: AsyncIterable<string>) => {
   throw new Error("anvil does not start")
 }
 
+/** The body that creates a network of the node, whose blocks have base fees. */
+export const networkOf = (
+  node: { readonly chainId: number; readonly url: string },
+  name: string,
+  confirmations = 1
+) => ({
+  network_type: "evm",
+  name,
+  chain_id: node.chainId,
+  rpc_urls: [node.url],
+  average_blocktime_ms: 1000,
+  required_confirmations: confirmations,
+  features: ["eip1559"],
+  symbol: "ETH"
+})
+
 interface Options {
   readonly chainId?: number
   /** Seconds between two blocks. Absent: each transaction makes a block at once. */

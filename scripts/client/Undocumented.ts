@@ -38,11 +38,17 @@ const isObjectLiteral = (node: Node): node is ObjectLiteral => node.type === "Ob
 
 const edit = (start: number, end: number, text = ""): Edit => ({ start, end, text })
 
-/** Only literals are documentation: if a field of a schema has one of these names, its value is a call. */
-const texts = new Set(["Literal", "TemplateLiteral"])
-const isDocumentation = ({ key, value }: Property) => {
-  if (key?.name === "description" || key?.name === "title") return texts.has(value.type)
-  if (key?.name === "examples") return value.type === "ArrayExpression"
+/** Only literals, and sums of them, are documentation: if a field of a schema has one of these names, its value is another call than `added`. */
+const texts = new Set(["Literal", "TemplateLiteral", "BinaryExpression"])
+const isText = (value: Node) => texts.has(value.type) || (isCall(value) && value.callee.name === "added")
+const isList = ({ key, value }: Property) => key?.name === "examples" && value.type === "ArrayExpression"
+
+/** `description: limits` is documentation beside a list of examples: a schema has no such field. */
+const isDocumentation = (property: Property, _: number, all: ReadonlyArray<Property>) => {
+  const { key, value } = property
+  if (key?.name === "description" || key?.name === "title")
+    return isText(value) || (value.type === "Identifier" && all.some(isList))
+  if (isList(property)) return true
   if (key?.name === "change") return value.type === "Identifier"
   return key?.name === "contentMediaType" || key?.name === "contentSchema"
 }
@@ -59,11 +65,15 @@ const isEmptied = (call: Call) => {
 /** Functions of `Field.ts` whose first argument is the schema, which they return with annotations. */
 const annotators = new Set(["field", "judged", "measured"])
 
+/** Functions that return the annotations of a field, all of which are documentation. */
+const documenting = new Set(["doc", "documented", "extra"])
+
 /** Which argument of a function is a text for the document. */
 const textAt: ReadonlyMap<string, number> = new Map([
   ["count", 0],
   ["flag", 0],
   ["orNull", 1],
+  ["place", 0],
   ["headed", 3]
 ])
 
@@ -88,8 +98,8 @@ const ofCall = (code: string, call: Call): ReadonlyArray<Edit> => {
   const [first] = call.arguments
   if (first === undefined) return []
   if (annotators.has(callee.name ?? "")) return [edit(call.start, first.start, "("), edit(first.end, call.end, ")")]
-  if (callee.name === "shown") return [edit(first.end, call.end, ")")]
-  if (callee.name === "doc" || callee.name === "documented") return [edit(call.start, call.end, "({})")]
+  if (callee.name === "shown" || callee.name === "shownAddition") return [edit(first.end, call.end, ")")]
+  if (documenting.has(callee.name ?? "")) return [edit(call.start, call.end, "({})")]
   const text = call.arguments.at(positionOf(call) ?? call.arguments.length)
   if (text !== undefined && texts.has(text.type)) return [edit(text.start, text.end, '""')]
   const { object, property } = callee

@@ -27,6 +27,20 @@ const cases: ReadonlyArray<readonly [string, string, string]> = [
     `Endpoint.get("get", "/", { scope, summary: "s", description: "d", transform: Endpoint.versioned, success })`,
     `Endpoint.get("get", "/", { scope, summary: undefined, description: undefined, transform: undefined, success })`
   ],
+  [
+    "texts in two lines",
+    `maybe(X, { description: "a" + "b", examples: [1] })`,
+    `maybe(X, { description: undefined, examples: undefined })`
+  ],
+  ["texts of additions", `maybe(X, { description: added("a") })`, `maybe(X, { description: undefined })`],
+  ["texts of additions to requests", `maybe(X, extra("a", 1))`, `maybe(X, ({}))`],
+  ["texts of additions to responses", `shownAddition(X, "a", 1)`, `shownAddition(X)`],
+  [
+    "texts with a name",
+    `maybe(X, { description: limits, examples: [1] })`,
+    `maybe(X, { description: undefined, examples: undefined })`
+  ],
+  ["texts of places", `place("a", 0)`, `place("", 0)`],
   ["texts of parameters", `count("Items.", 10, 5)`, `count("", 10, 5)`]
 ]
 

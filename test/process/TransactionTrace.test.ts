@@ -29,16 +29,7 @@ describe("two processes on one database", () => {
         Effect.tap(accepting.call(`/api/v1/${path}`, { body }), ({ status, text }) =>
           Effect.sync(() => assert.strictEqual(status, 201, text))
         )
-      yield* create("networks", {
-        network_type: "evm",
-        name: "local",
-        chain_id: node.chainId,
-        rpc_urls: [node.url],
-        average_blocktime_ms: 1000,
-        required_confirmations: 1,
-        features: ["eip1559"],
-        symbol: "ETH"
-      })
+      yield* create("networks", Anvil.networkOf(node, "local"))
       yield* create("signers", { id: "hot", type: "plain", config: { key: "5b".repeat(32) } })
       const relayer = { id: "r", name: "R", network_type: "evm", network: "local", signer_id: "hot", paused: false }
       const { address } = dataOf<{ readonly address: string }>(yield* create("relayers", relayer))

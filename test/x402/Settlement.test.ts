@@ -171,7 +171,7 @@ describe("a settlement", () => {
     }
   })
 
-  it("is pending if no node says who has used the nonce", async () => {
+  it("is answered as pending while no node says which transaction used the nonce", async () => {
     const { facilitator, service } = setUp()
     service.fate = (row) => {
       for (let each = 0; each < 400; each += 1) service.faults.push(outage("call"))

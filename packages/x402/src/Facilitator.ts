@@ -40,7 +40,7 @@ export interface Options {
   readonly clock?: Clock
 }
 
-/** What is known about a payment. `settled`: a seller was told so. */
+/** The state of a payment. `settled`: the facilitator has answered a seller with success. */
 export interface Settlement {
   readonly name: string
   readonly status: "settled" | "moved" | "open" | "failed"

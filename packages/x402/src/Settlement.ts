@@ -314,7 +314,7 @@ export const settle = async (
     return mined(await send(next, to, data))
   }
 
-  /** What the scheme is told to have happened, after what has happened is kept for the answer. */
+  /** Keeps an error of the work for the answer. The scheme gets the same error, and may make another one of it. */
   const kept = async <A>(work: () => Promise<A>): Promise<A> => {
     try {
       return await work()

@@ -1,3 +1,7 @@
+/** The same for a property that existing clients do not know. */
+export const shownAddition = <S extends Schema.Top>(schema: S, description: string, example: S["Encoded"]) =>
+  shown(schema, added(description), example)
+
 // What the OpenAPI document says about the fields of a schema: descriptions and examples, written and read.
 import { Schema, SchemaAST } from "effect"
 import type { Meaning } from "./Change.ts"

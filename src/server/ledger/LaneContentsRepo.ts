@@ -285,7 +285,7 @@ export const makePredecessors = Effect.gen(function* () {
       query("PredecessorsRepo.firstAhead")
     )
 
-  /** Of the open transactions of a relayer that wait for something that is missing, the one that was accepted first. */
+  /** The open transaction of the relayer that was accepted first, among those that wait for something that is missing. */
   const firstWaiting = (relayerNumber: number) =>
     sql`
       SELECT t.id FROM transactions t

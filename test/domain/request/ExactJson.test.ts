@@ -64,7 +64,7 @@ describe("an integer of more than 80 digits", () => {
     assert.isFalse(isReadable(parse(`{"a":[${"9".repeat(81)}]}`), 0))
   })
 
-  it("is refused as an amount, and as any value", () => {
+  it("is refused where an amount is expected, and in JSON of any shape", () => {
     for (const schema of [Uint128, Wei, Value]) {
       assert.strictEqual(Schema.decodeUnknownResult(schema)(parse("9".repeat(1_000_000)))._tag, "Failure")
     }

@@ -7,6 +7,7 @@ import type { State } from "../../../src/networks/core/Transaction.ts"
 import type { TransactionId } from "../../../src/networks/core/TransactionValues.ts"
 import type { Account, NewTransaction } from "../../../src/server/ledger/LedgerEntries.ts"
 import * as TransactionsRepo from "../../../src/server/ledger/TransactionsRepo.ts"
+import * as Anvil from "../../../testkit/Anvil.ts"
 import { until } from "../../../testkit/process/Folder.ts"
 import { tables, withNonce } from "../../../testkit/EvmRows.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
@@ -50,14 +51,8 @@ export const relayerAt = Effect.fnUntraced(function* (node: Node, given: Given =
   const id = randomUUID()
   const signer = given.signer ?? { id, type: "plain", config: { key: key() } }
   yield* Prepared.create("networks", {
-    network_type: "evm",
-    name: id,
-    chain_id: node.chainId,
-    rpc_urls: urls ?? [node.url],
-    average_blocktime_ms: 1000,
-    required_confirmations: 1,
-    features: ["eip1559"],
-    symbol: "ETH",
+    ...Anvil.networkOf(node, id),
+    ...(urls === undefined ? {} : { rpc_urls: urls }),
     ...network
   })
   yield* Prepared.create("signers", signer)

@@ -483,7 +483,7 @@ const deliveriesOf = Effect.fnUntraced(function* (id: TransactionId) {
 })
 
 layerEach(ledger)("lanes whose relayers have a notification", (it) => {
-  it.effect("store deliveries in the statement that they share, once it has read who has one", () =>
+  it.effect("store deliveries together after a statement has found the notifications", () =>
     Effect.gen(function* () {
       const lanes = yield* LaneLedger
       for (const relayer of [1, 2]) yield* notify(relayer, "n1")

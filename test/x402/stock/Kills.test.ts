@@ -81,16 +81,7 @@ describe("200 payments at once", () => {
         assert.strictEqual(status, 201, text)
         return body(text)
       })
-      yield* create("networks", {
-        network_type: "evm",
-        name: "chain",
-        chain_id: node.chainId,
-        rpc_urls: [node.url],
-        average_blocktime_ms: 1000,
-        required_confirmations: 2,
-        features: ["eip1559"],
-        symbol: "ETH"
-      })
+      yield* create("networks", Anvil.networkOf(node, "chain", 2))
       for (const id of ["x402-1", "x402-2"]) {
         yield* create("signers", { id, type: "plain", config: { key: generatePrivateKey().slice(2) } })
         const relayer = yield* create("relayers", {

@@ -87,6 +87,18 @@ export const Pager = ({ first, next }: { readonly first: string | undefined; rea
     </nav>
   )
 
+/** A text with a sentence about it below, which a column of its own would leave no room for. */
+export const WithProblem = ({ text, problem }: { readonly text: string; readonly problem: string | undefined }) => (
+  <span class="two wrap">
+    <bdi>{text}</bdi>
+    {problem !== undefined && (
+      <small>
+        <bdi>{problem}</bdi>
+      </small>
+    )}
+  </span>
+)
+
 /** What belongs here, and how the first one is made. */
 export const Empty = ({ text, children }: { readonly text: string; readonly children?: ComponentChildren }) => (
   <div class="empty">

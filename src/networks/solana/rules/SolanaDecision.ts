@@ -547,7 +547,7 @@ const given = ifPending((situation) => {
 })
 
 /**
- * The database was restored, and the service may have told the caller before that this pending transaction was canceled, replaced or failed.
+ * The database was restored from a backup. After the backup, the service may have answered that this transaction was canceled, replaced or failed.
  * So the transaction waits for the operator.
  */
 const restored = ifPending((situation) => (situation.transaction.restored ? holdRestored(situation) : undefined))

@@ -2,7 +2,7 @@
 import { Schema, Struct } from "effect"
 import { CheckedSolanaAddress, PositiveUint64, Uint64 } from "../../../domain/chain/Amount.ts"
 import * as ExactJson from "../../../domain/request/ExactJson.ts"
-import { added, field, shown } from "../../../domain/request/Field.ts"
+import { added, field, shown, shownAddition } from "../../../domain/request/Field.ts"
 import { lacking, requiredUnless } from "../../../domain/request/Violations.ts"
 import * as Shown from "../../../domain/request/Shown.ts"
 import { Instant, maybe, text } from "../../../domain/request/Shown.ts"
@@ -193,10 +193,6 @@ const exampleTime = "2026-11-22T12:00:00.000Z"
 const exampleSignature = "5".repeat(88)
 const exampleBlockhash = "J2xccRtuG43drESLYznHhLhQkLTdfepcKYbiQ9BsJVaf"
 
-/** An optional property that existing clients do not know. */
-const addedField = <S extends Schema.Top>(schema: S, description: string, example: S["Encoded"]) =>
-  shown(schema, added(description), example)
-
 const SolanaAttemptResponse = Schema.Struct({
   signature: field(ShownSignature, "Signature of the relayer, which names the attempt on the chain.", exampleSignature),
   kind: field(Schema.Literals(["original", "refresh"]), "Why it was signed.", "refresh"),
@@ -230,17 +226,17 @@ export const SolanaTransactionResponse = Schema.Struct({
   ),
   signature: shown(ShownSignature, "Signature of the attempt that landed, else of the newest.", exampleSignature),
   instructions: shown(Schema.Array(SolanaInstruction), "The instructions of the request.", []),
-  slot: addedField(Schema.Natural, "Slot of the attempt that landed.", 300_000_000),
-  fee_paid: addedField(
+  slot: shownAddition(Schema.Natural, "Slot of the attempt that landed.", 300_000_000),
+  fee_paid: shownAddition(
     Shown.Digits,
     "Lamports that it paid in fees, computed. An upper bound if the message sets a price and no limit of compute units.",
     "5020"
   ),
-  error: addedField(ExactJson.Value, "Error of the attempt that landed, as the chain has it.", {
+  error: shownAddition(ExactJson.Value, "Error of the attempt that landed, as the chain has it.", {
     InstructionError: [0, { Custom: 1 }]
   }),
-  attempts: addedField(Schema.Array(SolanaAttemptResponse), "All signed versions, oldest first.", []),
-  request_versions: addedField(Schema.Array(SolanaRequestVersion), versionsText, [])
+  attempts: shownAddition(Schema.Array(SolanaAttemptResponse), "All signed versions, oldest first.", []),
+  request_versions: shownAddition(Schema.Array(SolanaRequestVersion), versionsText, [])
 }).annotate({ identifier: "SolanaTransactionResponse", description: "A solana transaction." })
 export type SolanaTransactionResponse = typeof SolanaTransactionResponse.Type
 

@@ -1,6 +1,6 @@
 // What the API shows of stellar: transactions, sequences of accounts, and simulations.
 import { Schema } from "effect"
-import { added, field, shown } from "../../../domain/request/Field.ts"
+import { field, shown, shownAddition } from "../../../domain/request/Field.ts"
 import * as Shown from "../../../domain/request/Shown.ts"
 import { Instant } from "../../../domain/request/Shown.ts"
 import { Code } from "../../core/Cause.ts"
@@ -22,10 +22,6 @@ const Base64 = Shown.shaped(/^([A-Za-z0-9+/]{4}){1,16}$/)
 const ResultName = Shown.shaped(/^(tx|op|payment)[A-Z][a-z]{2,10}$/)
 
 const exampleMoment = "2026-11-22T12:00:00.000Z"
-
-/** An optional property that existing clients do not know. */
-const more = <S extends Schema.Top>(schema: S, description: string, example: S["Encoded"]) =>
-  shown(schema, added(description), example)
 
 const StellarAttemptResponse = Schema.Struct({
   hash: field(Hash, "Hash of the envelope, of the outer one if there are two.", exampleHash),
@@ -49,12 +45,12 @@ const StellarAttemptResponse = Schema.Struct({
 }).annotate({ identifier: "StellarTransactionAttempt", description: "A signed envelope of the transaction." })
 
 const requested = {
-  operations: more(
+  operations: shownAddition(
     Schema.Array(StellarOperation),
     "Operations of the request. Only in the response of one transaction.",
     []
   ),
-  memo: more(Memo, "Memo of the request. Only in the response of one transaction.", {
+  memo: shownAddition(Memo, "Memo of the request. Only in the response of one transaction.", {
     type: "text",
     value: "order-1234"
   })
@@ -87,20 +83,20 @@ export const StellarTransactionResponse = Schema.Struct({
   ),
   hash: shown(Hash, "Hash of the envelope that was applied, else of the newest.", exampleHash),
   transaction_result_xdr: shown(Base64, "Result of the network in base64 of XDR.", "AAAAAAAAAGQAAAAAAAAAAAAAAAA="),
-  inner_hash: more(Hash, "Hash of the inner envelope of a fee bump.", exampleHash),
-  channel_account: more(
+  inner_hash: shownAddition(Hash, "Hash of the inner envelope of a fee bump.", exampleHash),
+  channel_account: shownAddition(
     Address,
     "Account of the service whose sequence it uses, if it is not the relayer.",
     exampleAccount
   ),
-  ledger: more(Schema.Natural, "Ledger that contains it.", 60_000_000),
-  fee_paid: more(Shown.Digits, "Stroops that were charged.", "200"),
-  result_code: more(ResultName, "Result of the transaction.", "txSuccess"),
-  operation_results: more(Schema.Array(ResultName), "Results of the operations.", ["paymentSuccess"]),
-  contract_error: more(Shown.Words, "First error of the contract, as a diagnostic event names it.", "trapped"),
+  ledger: shownAddition(Schema.Natural, "Ledger that contains it.", 60_000_000),
+  fee_paid: shownAddition(Shown.Digits, "Stroops that were charged.", "200"),
+  result_code: shownAddition(ResultName, "Result of the transaction.", "txSuccess"),
+  operation_results: shownAddition(Schema.Array(ResultName), "Results of the operations.", ["paymentSuccess"]),
+  contract_error: shownAddition(Shown.Words, "First error of the contract, as a diagnostic event names it.", "trapped"),
   ...requested,
-  attempts: more(Schema.Array(StellarAttemptResponse), "All signed envelopes, oldest first.", []),
-  request_versions: more(Schema.Array(StellarRequestVersion), versionsText, [])
+  attempts: shownAddition(Schema.Array(StellarAttemptResponse), "All signed envelopes, oldest first.", []),
+  request_versions: shownAddition(Schema.Array(StellarRequestVersion), versionsText, [])
 }).annotate({ identifier: "StellarTransactionResponse", description: "A stellar transaction." })
 export type StellarTransactionResponse = typeof StellarTransactionResponse.Type
 

@@ -8,7 +8,7 @@ import type { NetworkProvider } from "../../data/Networks.ts"
 import { act } from "../../data/Registry.ts"
 import { words } from "../../words.ts"
 import { Block, Failed } from "../../parts/Block.tsx"
-import { Empty, List } from "../../parts/List.tsx"
+import { Empty, List, WithProblem } from "../../parts/List.tsx"
 import type { Column } from "../../parts/List.tsx"
 import { Tag, mark } from "../../parts/Tag.tsx"
 import { Age } from "../../parts/Time.tsx"
@@ -29,16 +29,7 @@ const columns: ReadonlyArray<Column<NetworkProvider>> = [
   {
     head: words.relayers.providerUrl,
     card: "title",
-    cell: ({ url, error }) => (
-      <span class="two wrap">
-        <bdi>{url}</bdi>
-        {error !== undefined && (
-          <small>
-            <bdi>{error}</bdi>
-          </small>
-        )}
-      </span>
-    )
+    cell: ({ url, error }) => <WithProblem text={url} problem={error} />
   },
   { head: text.state, card: "state", cell: (provider) => <Tag {...markOf(provider)} /> },
   { head: words.relayers.weight, isNumber: true, card: "hidden", cell: ({ weight }) => weight },

@@ -12,7 +12,7 @@ import { openStatuses, transactionPage } from "../../data/Transactions.ts"
 import { words } from "../../words.ts"
 import { Amount } from "../../parts/Amount.tsx"
 import { Block } from "../../parts/Block.tsx"
-import { Empty, List } from "../../parts/List.tsx"
+import { Empty, List, WithProblem } from "../../parts/List.tsx"
 import type { Column } from "../../parts/List.tsx"
 import { Facts } from "../../parts/Page.tsx"
 import { ResourceLink } from "../../parts/ResourceLink.tsx"
@@ -31,17 +31,7 @@ const providerColumns: ReadonlyArray<Column<Provider>> = [
   {
     head: text.providerUrl,
     card: "title",
-    // A column for problems, which are sentences, would leave no room for the others.
-    cell: ({ url, error }) => (
-      <span class="two wrap">
-        <bdi>{url}</bdi>
-        {error !== undefined && (
-          <small>
-            <bdi>{error}</bdi>
-          </small>
-        )}
-      </span>
-    )
+    cell: ({ url, error }) => <WithProblem text={url} problem={error} />
   },
   {
     head: text.providerState,
