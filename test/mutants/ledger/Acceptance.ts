@@ -86,8 +86,8 @@ export const acceptance: ReadonlyArray<Mutant> = [
   ]),
   ...inFile("src/server/transactions/Intake.ts", [
     {
-      name: "terms-are-remembered-for-a-second",
-      rule: "Terms are remembered for a second at most.",
+      name: "terms-are-remembered-for-half-a-minute",
+      rule: "Terms are remembered for 30 seconds at most.",
       source: `${whole}: Remembered terms`,
       before: "- one.readAt > termsKept) return undefined",
       after: "- one.readAt > 60n * termsKept) return undefined",
