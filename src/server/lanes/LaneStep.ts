@@ -196,10 +196,15 @@ const keyHoldsOf = Effect.fnUntraced(function* ({ rules, ledger }: LaneContext, 
 const pollGrid = 1000
 
 /**
- * The next poll after one at `now`: the last moment of the grid within the interval, or the one after it if that comes before half of the
- * interval has passed. Most providers would still have the same block then.
+ * The next poll after one at `now`: soon after the next block if its arrival is known, and there is one poll per block. Else the last
+ * moment of the grid within the interval, or the one after it if that comes before half of the interval has passed. Most providers would
+ * still have the same block then.
  */
-const nextPoll = (now: Moment, interval: number): Moment => {
+const nextPoll = ({ arrivals, rules }: LaneContext, relayer: LaneRelayer, now: Moment): Moment => {
+  const { blockTime, target, urlsKey } = relayer
+  const interval = rules.pollInterval(target)
+  const known = interval === blockTime ? arrivals.next(urlsKey, now, blockTime) : undefined
+  if (known !== undefined) return known
   const grid = Math.min(pollGrid, interval)
   const next = Math.floor((now + interval) / grid) * grid
   return next - now < interval / 2 ? next + grid : next
@@ -277,7 +282,7 @@ const readLane = Effect.fnUntraced(function* (
   }
   const opened = yield* reopened(step, reading)
   step.read(reading.lane, reading.stop, opened.length > 0)
-  step.wakeAt(nextPoll(step.now, step.context.rules.pollInterval(lead.target)))
+  step.wakeAt(nextPoll(step.context, lead, step.now))
   const saved = yield* save(step, reading, reading.stop?.code ?? (opened.length > 0 ? "deep_reorg" : undefined))
   // Another lane has an account that the network wanted to adopt.
   if (saved.lane.accounts.length < reading.lane.accounts.length) {
@@ -313,6 +318,8 @@ const pollAll = Effect.fnUntraced(function* (step: StepState, owner: OpenRow) {
   })
   context.memory.poll = poll
   context.memory.polledAt = now
+  if (poll.isAnswered)
+    context.arrivals.seen(owner.relayer.urlsKey, poll.heightOf(owner.relayer), now, owner.relayer.blockTime)
   const { reading } = poll
   const opened = reading === undefined ? [] : yield* readLane(step, reading, owner.stored, owner.relayer)
   if (reading === undefined && poll.isOtherChain) yield* stopOnOtherChain(step)
@@ -378,8 +385,7 @@ export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
     return done
   }
   const planned = isDue ? step.nextPollAt() : Math.min(step.nextPollAt(), memory.nextPollAt)
-  const interval = context.rules.pollInterval(owner.relayer.target)
-  const until = signed > 0 ? Math.min(planned, nextPoll(now, interval)) : planned
+  const until = signed > 0 ? Math.min(planned, nextPoll(context, owner.relayer, now)) : planned
   memory.nextPollAt = until
   const next: Next = signed >= maxSignaturesPerCommit ? { _tag: "Again" } : { _tag: "Wait", until }
   return next

@@ -12,7 +12,7 @@ import { Signers } from "../signers/Signers.ts"
 import { makeLaneKeys, SendingNetworks } from "./LaneNetwork.ts"
 import * as LaneStep from "./LaneStep.ts"
 import { reach, showHeld } from "./LaneSending.ts"
-import { emptyMemory, makeLaneFees, makePulse } from "./StepState.ts"
+import { emptyMemory, makeBlockArrivals, makeLaneFees, makePulse } from "./StepState.ts"
 import type { LaneContext } from "./StepState.ts"
 
 // The life of a held lane: steps, one after the other, until nothing was open for a while, the process drains, or another one has it.
@@ -170,6 +170,7 @@ const make = Effect.gen(function* () {
   const fibers = yield* FiberMap.make<LaneId, void, never>()
   const renewEvery = Duration.times(ledger.lease, 1 / renewalsPerLease)
   const pulse = makePulse()
+  const arrivals = makeBlockArrivals()
   let isStopping = false
 
   const wakeAll = Effect.suspend(() =>
@@ -207,6 +208,7 @@ const make = Effect.gen(function* () {
       fees,
       newId: Effect.map(random.uuidV7(), (id) => TransactionId.make(id)),
       pulse,
+      arrivals,
       hold,
       memory: emptyMemory()
     }

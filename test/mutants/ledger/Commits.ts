@@ -4,6 +4,7 @@ import type { Mutant } from "../Mutant.ts"
 
 const source = "src/server/ledger"
 const tests = "test/server/ledger"
+const arrivals = "docs/adr/0029-polls-soon-after-blocks.md"
 const failures = "test/transactions-failures.md"
 const claims = "docs/security/tests.md"
 const shared = "docs/adr/0028-one-write-of-several-lanes.md"
@@ -368,6 +369,35 @@ export const commits: ReadonlyArray<Mutant> = [
       after: "if (contents.nextMoment === undefined || contents.nextMoment > 0) return contents",
       test: "test/server/lanes/QueueTraces.test.ts",
       only: "ends at its deadline although its relayer is paused"
+    }
+  ]),
+  ...inFile("src/server/lanes/StepState.ts", [
+    {
+      name: "late-block-is-not-asked-for-again-and-again",
+      rule: "A chain whose block is late is polled three times more, and then once per block time.",
+      source: arrivals,
+      before: "misses >= arrivalMisses) return undefined",
+      after: "misses > 100 * arrivalMisses) return undefined",
+      test: "test/server/lanes/BlockArrivals.test.ts",
+      only: "polls it three times more"
+    },
+    {
+      name: "next-block-is-expected-a-block-time-after-the-newest",
+      rule: "A lane polls soon after the next block is expected.",
+      source: arrivals,
+      before: "const latest = newest.until + blockTime",
+      after: "const latest = newest.until + 1.5 * blockTime",
+      test: "test/server/lanes/BlockArrivals.test.ts",
+      only: "sees each block within an eighth of the block time"
+    },
+    {
+      name: "blocks-that-do-not-follow-each-other-tell-no-arrival",
+      rule: "Only two polls that show blocks which follow each other tell when blocks come.",
+      source: arrivals,
+      before: "const isNext = blocks === 1 && at",
+      after: "const isNext = at",
+      test: "test/server/lanes/BlockArrivals.test.ts",
+      only: "knows nothing of a chain that makes several blocks"
     }
   ]),
   ...inFile("src/server/lanes/LanesJob.ts", [

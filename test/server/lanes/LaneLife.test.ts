@@ -8,7 +8,7 @@ import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { makeLaneKeys } from "../../../src/server/lanes/LaneNetwork.ts"
 import type { KeyOptions } from "../../../src/server/lanes/LaneNetwork.ts"
 import { makeLaneLife } from "../../../src/server/lanes/LanesJob.ts"
-import { emptyMemory, makePulse } from "../../../src/server/lanes/StepState.ts"
+import { emptyMemory, makeBlockArrivals, makePulse } from "../../../src/server/lanes/StepState.ts"
 import { maxSignaturesPerCommit } from "../../../src/networks/core/TransactionValues.ts"
 import { LaneChanged, LaneId } from "../../../src/server/ledger/LedgerEntries.ts"
 import * as OneNode from "./fake/OneNode.ts"
@@ -84,6 +84,7 @@ const start = Effect.fnUntraced(function* (state: ReturnType<typeof newState>) {
     fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
     newId: Effect.succeed(waiting.id),
     pulse: makePulse(),
+    arrivals: makeBlockArrivals(),
     hold,
     memory: emptyMemory()
   }

@@ -52,6 +52,23 @@ layerEach(memory)("a lane with open transactions", (it) => {
     })
   )
 
+  it.effect(
+    "polls in the middle of the time in which the next block can come, once two polls have shown blocks in a row",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* World.make({ network: { average_blocktime_ms: 8000 } })
+        yield* world.accept()
+        assert.deepStrictEqual(yield* world.poll(), { _tag: "Wait", until: 9000 })
+        yield* TestClock.adjust("7 seconds")
+        world.chain.include([])
+        assert.deepStrictEqual(yield* world.poll(), { _tag: "Wait", until: 13_000 })
+        yield* TestClock.adjust("3 seconds")
+        world.chain.include([])
+        // The second block came between 9 and 13 seconds.
+        assert.deepStrictEqual(yield* world.poll(), { _tag: "Wait", until: 18_938 })
+      })
+  )
+
   it.effect("does not poll again before half of the block time has passed", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

@@ -30,7 +30,7 @@ import type { KeyOptions } from "../../../../src/server/lanes/LaneNetwork.ts"
 import { CrashPoints } from "../../../../src/server/lanes/LaneSending.ts"
 import type { CrashPoint } from "../../../../src/server/lanes/LaneSending.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
-import { emptyMemory, makePulse } from "../../../../src/server/lanes/StepState.ts"
+import { emptyMemory, makeBlockArrivals, makePulse } from "../../../../src/server/lanes/StepState.ts"
 import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
@@ -250,6 +250,7 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),
       pulse: makePulse(),
+      arrivals: makeBlockArrivals(),
       hold,
       memory: emptyMemory()
     }

@@ -24,7 +24,7 @@ import { accountAddress } from "../../../../src/networks/stellar/rules/StellarVa
 import { makeLaneKeys } from "../../../../src/server/lanes/LaneNetwork.ts"
 import type { KeyOptions } from "../../../../src/server/lanes/LaneNetwork.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
-import { emptyMemory, makePulse } from "../../../../src/server/lanes/StepState.ts"
+import { emptyMemory, makeBlockArrivals, makePulse } from "../../../../src/server/lanes/StepState.ts"
 import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
@@ -210,6 +210,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),
       pulse: makePulse(),
+      arrivals: makeBlockArrivals(),
       hold,
       memory: emptyMemory()
     }

@@ -23,7 +23,7 @@ import { noncesOf } from "../../../../src/networks/evm/rules/Evm.ts"
 import { makeLaneKeys } from "../../../../src/server/lanes/LaneNetwork.ts"
 import type { KeyOptions } from "../../../../src/server/lanes/LaneNetwork.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
-import { emptyMemory, makePulse } from "../../../../src/server/lanes/StepState.ts"
+import { emptyMemory, makeBlockArrivals, makePulse } from "../../../../src/server/lanes/StepState.ts"
 import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import type { Account, Hold, LaneContents, NewTransaction } from "../../../../src/server/ledger/LedgerEntries.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
@@ -186,6 +186,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),
       pulse: makePulse(),
+      arrivals: makeBlockArrivals(),
       hold,
       memory: emptyMemory()
     }
