@@ -76,7 +76,7 @@ const literalKeys = ({ document, hidden, templates }: Loaded): ReadonlyArray<str
   const found: Array<string> = []
   const visit = (value: unknown, path: string): void => {
     if (typeof value === "string") {
-      const isUrl = /(^|\.)(url|rpc_urls\.\d+|horizon_url)$/.test(path)
+      const isUrl = /(^|\.)(url|(private_)?rpc_urls\.\d+|horizon_url)$/.test(path)
       if (isUrl && !hidden.has(path) && !templates.has(path) && looksLikeKey(value)) found.push(path)
     } else if (Array.isArray(value)) {
       for (const [index, item] of value.entries()) visit(item, `${path}.${index}`)

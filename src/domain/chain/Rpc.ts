@@ -55,6 +55,18 @@ export const RpcConfig = Schema.Struct({
 })
 export type RpcConfig = typeof RpcConfig.Type
 
+/**
+ * Parameters of endpoints of Flashbots Protect that publish what they get (docs.flashbots.net, November 2026): a URL with one of them is not
+ * private.
+ */
+const publishing = ["useMempool", "mempoolRPC"] as const
+
+/** What in a URL makes an endpoint publish what it gets. Undefined: nothing. */
+export const publishesBy = (url: string): string | undefined => {
+  const given = URL.parse(url)?.searchParams
+  return publishing.find((name) => given?.has(name) === true && given.get(name) !== "false")
+}
+
 /** An RPC URL as in responses. */
 export const MaskedRpcConfig = Schema.Struct({
   url: field(

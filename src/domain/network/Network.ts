@@ -102,6 +102,7 @@ const RpcMethod = Schema.String.check(
 const networkValues = {
   rpc_urls: Schema.Array(RequestedRpc).check(Schema.isBetweenLength(1, 100)),
   explorer_urls: Schema.Array(HttpUrl).check(Schema.isMaxLength(20)),
+  private_rpc_urls: Schema.Array(RequestedRpc).check(Schema.isBetweenLength(1, 100)),
   /** At most an hour. */
   average_blocktime_ms: between(1, 3_600_000),
   is_testnet: Schema.Boolean,
@@ -154,6 +155,12 @@ const documentedFields = {
     change: providerUrls,
     description: "Providers of the chain, for relayers without their own.",
     examples: [["https://rpc.example.com/v1/my-key"]]
+  },
+  private_rpc_urls: {
+    change: providerUrls,
+    description:
+      "Endpoints that keep transactions private, for relayers without their own. They get `eth_sendRawTransaction`, `eth_chainId` and estimates alone. Private transactions are not supported yet: sends of a relayer whose policy asks for them are answered with 409.",
+    examples: [["https://private.example.com/v1/my-key"]]
   },
   explorer_urls: {
     change: harmless,
@@ -261,6 +268,9 @@ const shown = {
 export const EvmNetwork = Schema.Struct({
   ...shown,
   network_type: networkTag("evm"),
+  private_rpc_urls: Schema.optionalKey(
+    field(Schema.Array(MaskedRpcConfig), "Endpoints that keep transactions private, with masked URLs. Absent: none.")
+  ),
   chain_id: shownAs(between(1, Number.MAX_SAFE_INTEGER), documentedFields.chain_id),
   required_confirmations: shownAs(evmValues.required_confirmations, documentedFields.required_confirmations),
   finality_tag: Schema.optionalKey(shownAs(evmValues.finality_tag, documentedFields.finality_tag)),
@@ -347,6 +357,7 @@ const createdNetwork = Schema.Union([
   Schema.Struct({
     ...requested,
     network_type: networkTag("evm"),
+    private_rpc_urls: maybe(networkValues.private_rpc_urls, but(documentedFields.private_rpc_urls, inherited)),
     chain_id: maybe(between(1, Number.MAX_SAFE_INTEGER), but(documentedFields.chain_id, inherited)),
     required_confirmations: maybe(
       evmValues.required_confirmations,
@@ -415,6 +426,7 @@ const patched = <S extends Schema.Constraint>(schema: S, documentation: FieldDoc
 export const UpdateNetwork = Schema.Struct({
   from: patched(NetworkName.schema, but(documentedFields.from, "Not for built-in networks.")),
   rpc_urls: patched(networkValues.rpc_urls, documentedFields.rpc_urls),
+  private_rpc_urls: patched(networkValues.private_rpc_urls, documentedFields.private_rpc_urls),
   explorer_urls: patched(networkValues.explorer_urls, documentedFields.explorer_urls),
   average_blocktime_ms: patched(networkValues.average_blocktime_ms, documentedFields.average_blocktime_ms),
   is_testnet: patched(networkValues.is_testnet, documentedFields.is_testnet),

@@ -2,7 +2,7 @@
 // and what is known about batches.
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import type { HttpClient } from "effect/http"
-import { isMasked, RpcConfig } from "../../domain/chain/Rpc.ts"
+import { isMasked, publishesBy, RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import type { SecretPlace, Secrets } from "../secrets/Secrets.ts"
@@ -92,6 +92,20 @@ export const refuseRpcUrls = (
   field: string,
   urls: ReadonlyArray<RpcConfig>
 ): ReadonlyArray<Violation> => urls.flatMap(({ url }, index) => refuseRpcUrl(outbound, `${field}.${index}.url`, url))
+
+/** The violations of private URLs in the list `field` whose endpoints publish what they get. */
+export const refusePublishing = (field: string, urls: ReadonlyArray<RpcConfig>): ReadonlyArray<Violation> =>
+  urls.flatMap(({ url }, index) => {
+    const by = publishesBy(url)
+    return by === undefined
+      ? []
+      : [
+          {
+            field: `${field}.${index}.url`,
+            message: `has ${by}, with which the endpoint publishes transactions: leave it out`
+          }
+        ]
+  })
 
 const decodeRpcUrls = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(RpcConfig)))
 

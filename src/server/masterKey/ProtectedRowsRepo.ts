@@ -35,6 +35,7 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   },
   { table: "channel_keys", id: "address", sealed: "key_sealed", column: "key" },
   { table: "networks", id: "id", sealed: "rpc_urls_sealed", column: "rpc_urls" },
+  { table: "networks", id: "id", sealed: "private_rpc_urls_sealed", column: "private_rpc_urls" },
   { table: "relayers", id: "id", sealed: "custom_rpc_urls_sealed", column: "custom_rpc_urls", turn: "seq" },
   { table: "idempotency_keys", id: "id", sealed: "body_sealed", column: "body" },
   { table: "service_secrets", id: "name", sealed: "sealed", column: "sealed" }

@@ -47,14 +47,17 @@ import {
   builtinDefinition,
   checkUrls,
   isBuiltin,
+  listIn,
   makeNetworkResolver,
   maskedUrls,
   nothingStored,
+  noUrls,
   openUrls,
   sealUrls,
-  unmaskUrls
+  unmaskUrls,
+  urlLists
 } from "./NetworksRepo.ts"
-import type { NetworkResolver, ReadNetwork } from "./NetworksRepo.ts"
+import type { NetworkResolver, ReadNetwork, UrlList } from "./NetworksRepo.ts"
 import { builtin } from "./builtin.ts"
 
 // Reads networks with what they inherit, and their unmasked RPC URLs.
@@ -70,9 +73,9 @@ const makeNetworkReading = Effect.gen(function* () {
   const read = (id: NetworkId, from?: string | null) =>
     Effect.map(repo.find(from ? [id, siblingId(id, from)] : [id]), makeNetworkResolver)
 
-  const rpcUrls = Effect.fnUntraced(function* (resolver: NetworkResolver, id: NetworkId) {
-    const { giver, urls, sealed } = yield* orNetworkNotFound(resolver.rpcSource(id))
-    return sealed === undefined ? urls : yield* openUrls(secrets, giver, sealed)
+  const rpcUrls = Effect.fnUntraced(function* (resolver: NetworkResolver, id: NetworkId, list: UrlList = "rpc_urls") {
+    const { giver, urls, sealed } = yield* orNetworkNotFound(resolver.rpcSource(id, list))
+    return sealed === undefined ? urls : yield* openUrls(secrets, giver, sealed, list)
   })
 
   return { read, rpcUrls }
@@ -109,11 +112,18 @@ const makeNetworkEditing = Effect.gen(function* () {
   })
 
   /** Whether the network has these URLs. Stored URLs that do not open can only be replaced. */
-  const hasUrls = (resolver: NetworkResolver, id: NetworkId, urls: ReadonlyArray<RpcConfig>) =>
-    rpcUrls(resolver, id).pipe(
-      Effect.map((stored) => Equal.equals(urls, stored)),
-      Effect.catchCause(() => Effect.succeed(false))
-    )
+  const hasUrls = Effect.fnUntraced(function* (resolver: NetworkResolver, id: NetworkId, given: UpdateNetwork) {
+    for (const list of urlLists) {
+      const urls = listIn(given, list)
+      if (urls === undefined) continue
+      const isSame = rpcUrls(resolver, id, list).pipe(
+        Effect.map((stored) => Equal.equals(urls, stored)),
+        Effect.catchCause(() => Effect.succeed(false))
+      )
+      if (!(yield* isSame)) return false
+    }
+    return true
+  })
 
   const resolve = (
     resolver: NetworkResolver,
@@ -158,7 +168,7 @@ const makeNetworkEditing = Effect.gen(function* () {
     yield* checkCreate(request)
     yield* repo.lock
     const { id, definition, network: after } = yield* planned(request)
-    yield* repo.save(id, definition, { sealed: yield* sealUrls(secrets, id, request) })
+    yield* repo.save(id, definition, { ...noUrls, ...(yield* sealUrls(secrets, id, request)) })
     yield* changes.record({ action: "network.created", id, schema: Network, after })
     yield* Effect.annotateLogs(Effect.logInfo("network created"), { network_id: id })
     return yield* Effect.orDie(current(id))
@@ -172,19 +182,20 @@ const makeNetworkEditing = Effect.gen(function* () {
       return yield* BadRequest.of([{ field: "from", message: "cannot be changed" }])
     }
     const resolver = yield* read(id, given.from)
-    const patch = yield* unmaskUrls(given, rpcUrls(resolver, id))
+    const patch = yield* unmaskUrls(given, (list) => rpcUrls(resolver, id, list))
     yield* checkUrls(outbound, patch)
     const own = yield* orNetworkNotFound(resolver.own(id))
     const definition = yield* applyNetworkPatch(own, maskedUrls(patch))
     // A patch without effect makes no version, no event and no audit record. Definitions have masked URLs, without their keys.
-    if (Equal.equals(own, definition) && (!patch.rpc_urls || (yield* hasUrls(resolver, id, patch.rpc_urls))))
-      return held
-    yield* checkResourceSize({ ...definition, rpc_urls: patch.rpc_urls ?? definition.rpc_urls }, own)
+    if (Equal.equals(own, definition) && (yield* hasUrls(resolver, id, patch))) return held
+    const unmasked = urlLists.flatMap((list) =>
+      listIn(patch, list) === undefined ? [] : [[list, listIn(patch, list)]]
+    )
+    yield* checkResourceSize({ ...definition, ...Object.fromEntries(unmasked) }, own)
     const after = yield* resolve(resolver, id, definition)
     const violations = chainViolations(before, after)
     if (violations.length > 0) return yield* BadRequest.of(violations)
-    const urls = patch.rpc_urls === undefined ? undefined : { sealed: yield* sealUrls(secrets, id, patch) }
-    yield* repo.save(id, definition, urls)
+    yield* repo.save(id, definition, yield* sealUrls(secrets, id, patch))
     yield* changes.record({ action: "network.updated", id, schema: Network, before, after })
     yield* Effect.annotateLogs(Effect.logInfo("network updated"), { network_id: id })
     return yield* current(id)
@@ -212,7 +223,10 @@ const makeNetworkEditing = Effect.gen(function* () {
     yield* checkLimits
     const id = networkId(given.network_type, given.name)
     const before = stored.get(id)
-    const request = overrides(id, before === undefined ? given : yield* unmaskUrls(given, rpcUrls(stored, id)))
+    const request = overrides(
+      id,
+      before === undefined ? given : yield* unmaskUrls(given, (list) => rpcUrls(stored, id, list))
+    )
     yield* checkResourceSize(request)
     yield* checkUrls(outbound, request)
     const definition = maskedUrls(request)
@@ -249,7 +263,7 @@ const makeNetworkEditing = Effect.gen(function* () {
     yield* repo.lock
     const resolver = yield* read(networkId(given.network_type, given.name), given.from)
     const { after, before, definition, id, request } = yield* defined(given, resolver)
-    yield* repo.save(id, definition, { sealed: yield* sealUrls(secrets, id, request) })
+    yield* repo.save(id, definition, { ...noUrls, ...(yield* sealUrls(secrets, id, request)) })
     const change = { id, schema: Network, after }
     yield* changes.record(
       before === undefined ? { action: "network.created", ...change } : { action: "network.updated", ...change, before }
@@ -306,6 +320,7 @@ const checkUpdate = checked(UpdateNetwork)
 export interface CallableNetwork extends Pick<ReadNetwork, "origins"> {
   readonly network: Network
   readonly urls: ReadonlyArray<RpcConfig>
+  readonly privateUrls: ReadonlyArray<RpcConfig>
 }
 
 /** What a network defines itself. Its RPC URLs are unmasked. */
@@ -385,6 +400,8 @@ export class Networks extends Context.Service<
     configured(ids: ReadonlyArray<NetworkId> | "all", lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredNetwork>>
     /** With the unmasked URLs, for calls. */
     callable(id: NetworkId): Effect.Effect<CallableNetwork, NetworkNotFound>
+    /** With its private URLs alone, for a relayer with RPC URLs of its own. */
+    besides(id: NetworkId): Effect.Effect<Omit<CallableNetwork, "urls">, NetworkNotFound>
   }
 >()("effect-relayer/server/networks/Networks") {
   /** @internal */
@@ -440,22 +457,36 @@ export class Networks extends Context.Service<
         return [...ids].flatMap((id) => (id.startsWith(prefix) ? [id.slice(prefix.length)] : []))
       })
 
-      const readCallable = Effect.fnUntraced(function* (id: NetworkId) {
-        const resolver = yield* reading.read(id)
+      const readBeside = Effect.fnUntraced(function* (resolver: NetworkResolver, id: NetworkId) {
         const network = resolver.get(id)
-        const urls = network && (yield* Effect.orDie(reading.rpcUrls(resolver, id)))
-        return network && urls && { network, urls, origins: resolver.originsOf(id) }
+        if (network === undefined) return undefined
+        const privateUrls = yield* Effect.orDie(reading.rpcUrls(resolver, id, "private_rpc_urls"))
+        return { network, privateUrls, origins: resolver.originsOf(id) }
       })
 
-      /** Lanes and health checks read it before each step: reads of one network at one moment share a statement. */
-      const callableOf = yield* Batcher.make<NetworkId, CallableNetwork | undefined>(sql, {
-        group: (id) => id,
-        all: (ids) => Effect.map(readCallable(ids[0]), (found) => ids.map(() => found))
+      const readCallable = Effect.fnUntraced(function* (resolver: NetworkResolver, id: NetworkId) {
+        const found = yield* readBeside(resolver, id)
+        return found && { ...found, urls: yield* Effect.orDie(reading.rpcUrls(resolver, id)) }
       })
+
+      /** Lanes and health checks read a network before each step: reads of one network at one moment share a statement. */
+      const readingTogether = <A>(make: (resolver: NetworkResolver, id: NetworkId) => Effect.Effect<A | undefined>) =>
+        Batcher.make<NetworkId, A | undefined>(sql, {
+          group: (id) => id,
+          all: (ids) => {
+            const [id] = ids
+            const found = Effect.flatMap(reading.read(id), (resolver) => make(resolver, id))
+            return Effect.map(found, (one) => Array.makeBy(ids.length, Function.constant(one)))
+          }
+        })
+      const callableOf = yield* readingTogether(readCallable)
+      const besideOf = yield* readingTogether(readBeside)
 
       const callable = Effect.fn("Networks.callable")((id: NetworkId) =>
         Effect.flatMap(callableOf(id), orNetworkNotFound)
       )
+
+      const besides = Effect.fn("Networks.besides")((id: NetworkId) => Effect.flatMap(besideOf(id), orNetworkNotFound))
 
       const configured = Effect.fn("Networks.configured")(function* (
         given: ReadonlyArray<NetworkId> | "all",
@@ -471,12 +502,16 @@ export class Networks extends Context.Service<
             const builtin = given === undefined ? {} : { builtin: given }
             const row = rows.get(id)
             if (row === undefined) return given === undefined ? [] : [{ id, ...builtin }]
-            const sealed = row.rpc_urls_sealed
-            const urls =
-              sealed === undefined || row.definition.rpc_urls === undefined
-                ? {}
-                : { rpc_urls: yield* openUrls(secrets, id, sealed) }
-            return [{ id, own: { ...row.definition, ...urls }, ...builtin }]
+            const urls = yield* Effect.forEach(
+              urlLists,
+              Effect.fnUntraced(function* (list) {
+                const sealed = row[`${list}_sealed` as const]
+                return sealed === undefined || listIn(row.definition, list) === undefined
+                  ? []
+                  : [[list, yield* openUrls(secrets, id, sealed, list)] as const]
+              })
+            )
+            return [{ id, own: { ...row.definition, ...Object.fromEntries(urls.flat()) }, ...builtin }]
           })
         ).pipe(Effect.map((found) => found.flat()))
       })
@@ -514,6 +549,7 @@ export class Networks extends Context.Service<
         locate,
         names,
         callable,
+        besides,
         probe,
         create: (request) => Effect.flatMap(checkCreate(request), editing.create),
         preview: (request) => Effect.flatMap(checkCreate(request), preview),

@@ -22,7 +22,7 @@ import * as Rows from "../../sql/Rows.ts"
 import type { ReadRow } from "../../sql/Rows.ts"
 import { managedBy, managedByColumn, maxNumberedBytes, rowState, versionColumn } from "../../sql/Rows.ts"
 import { client, onForeignKey, query } from "../../sql/Transaction.ts"
-import { openRpcUrls, refuseRpcUrl, refuseRpcUrls, sealRpcUrls } from "../chains/RpcNodes.ts"
+import { openRpcUrls, refusePublishing, refuseRpcUrl, refuseRpcUrls, sealRpcUrls } from "../chains/RpcNodes.ts"
 import { RowMacs, splitVerified } from "../secrets/Secrets.ts"
 import type { Secrets } from "../secrets/Secrets.ts"
 import { builtin } from "./builtin.ts"
@@ -38,6 +38,8 @@ export interface StoredNetwork {
   readonly state?: string
   /** JSON of the unmasked `rpc_urls`, if the definition has any. */
   readonly rpc_urls_sealed?: Uint8Array
+  /** The same of `private_rpc_urls`. */
+  readonly private_rpc_urls_sealed?: Uint8Array
 }
 
 /** What the database has of networks. */
@@ -152,13 +154,13 @@ export const makeNetworkResolver = ({ owners, rows }: StoredNetworks) => {
     return { value, version: hash.slice(0, versionLength), origins: originsOf(id) }
   }
 
-  const rpcSource = (id: NetworkId): RpcSource | undefined => {
+  const rpcSource = (id: NetworkId, list: UrlList): RpcSource | undefined => {
     const definition = define(id)
     if (definition === undefined) return undefined
     const line = Result.getOrThrow(ancestryOf(definition, findAs(definition)))
-    const { network_type, name, rpc_urls = [] } = line.find(({ rpc_urls }) => rpc_urls !== undefined) ?? definition
-    const giver = networkId(network_type, name)
-    return { giver, urls: rpc_urls, sealed: byId.get(giver)?.rpc_urls_sealed }
+    const found = line.find((one) => listIn(one, list) !== undefined) ?? definition
+    const giver = networkId(found.network_type, found.name)
+    return { giver, urls: listIn(found, list) ?? [], sealed: byId.get(giver)?.[`${list}_sealed` as const] }
   }
 
   return { own, get, originsOf, versioned, resolve, rpcSource }
@@ -168,44 +170,73 @@ export type NetworkResolver = ReturnType<typeof makeNetworkResolver>
 
 // URLs of networks: which are allowed, and how RPC URLs are stored: masked to be shown, and sealed to be called.
 
+/** The lists of RPC URLs: each is masked in the definition, and sealed in a column of its own. */
+export const urlLists = ["rpc_urls", "private_rpc_urls"] as const
+export type UrlList = (typeof urlLists)[number]
+
 /** The RPC URLs of a request. Null and absent: none. */
 interface NetworkUrls {
   readonly rpc_urls?: ReadonlyArray<RpcConfig> | null
+  readonly private_rpc_urls?: ReadonlyArray<RpcConfig> | null
   readonly horizon_url?: string | null
 }
 
-export const checkUrls = (outbound: Outbound["Service"], { rpc_urls, horizon_url }: NetworkUrls) => {
+/** A list of a request or of a definition. Undefined: it has none. */
+export const listIn = (urls: NetworkUrls, list: UrlList): ReadonlyArray<RpcConfig> | undefined =>
+  urls[list] ?? undefined
+
+export const checkUrls = (outbound: Outbound["Service"], urls: NetworkUrls) => {
+  const { horizon_url } = urls
   const violations = [
-    ...refuseRpcUrls(outbound, "rpc_urls", rpc_urls ?? []),
+    ...urlLists.flatMap((list) => refuseRpcUrls(outbound, list, listIn(urls, list) ?? [])),
+    ...refusePublishing("private_rpc_urls", urls.private_rpc_urls ?? []),
     ...(horizon_url ? refuseRpcUrl(outbound, "horizon_url", horizon_url) : [])
   ]
   return violations.length === 0 ? Effect.void : Effect.fail(BadRequest.of(violations))
 }
 
 /** Puts the stored RPC URLs in the place of masked ones. */
-export const unmaskUrls = <A extends NetworkUrls, E>(
+export const unmaskUrls = Effect.fnUntraced(function* <A extends NetworkUrls, E>(
   request: A,
-  stored: Effect.Effect<ReadonlyArray<RpcConfig>, E>
-): Effect.Effect<A, E | BadRequest> => {
-  const { rpc_urls: given } = request
-  if (!given?.some(({ url }) => Rpc.isMasked(url))) return Effect.succeed(request)
-  return Effect.flatMap(stored, (urls) =>
-    Effect.fromResult(Rpc.unmask("rpc_urls", given, urls)).pipe(
-      Effect.mapBoth({ onFailure: BadRequest.of, onSuccess: (rpc_urls) => ({ ...request, rpc_urls }) })
-    )
-  )
+  stored: (list: UrlList) => Effect.Effect<ReadonlyArray<RpcConfig>, E>
+): Effect.fn.Return<A, E | BadRequest> {
+  const unmasked: { [List in UrlList]?: ReadonlyArray<RpcConfig> } = {}
+  for (const list of urlLists) {
+    const given = listIn(request, list)
+    if (!given?.some(({ url }) => Rpc.isMasked(url))) continue
+    const found = Rpc.unmask(list, given, yield* stored(list))
+    unmasked[list] = yield* Effect.mapError(Effect.fromResult(found), BadRequest.of)
+  }
+  return { ...request, ...unmasked }
+})
+
+export const maskedUrls = <A extends NetworkUrls>(request: A): A => {
+  const masked = urlLists.flatMap((list) => {
+    const urls = listIn(request, list)
+    return urls === undefined ? [] : [[list, urls.map(Rpc.maskRpc)] as const]
+  })
+  return { ...request, ...Object.fromEntries(masked) }
 }
 
-export const maskedUrls = <A extends NetworkUrls>(request: A): A =>
-  request.rpc_urls ? { ...request, rpc_urls: request.rpc_urls.map(Rpc.maskRpc) } : request
+const placeOfUrls = (id: NetworkId, list: UrlList) => ({ table: "networks", id, column: list })
 
-const placeOfUrls = (id: NetworkId) => ({ table: "networks", id, column: "rpc_urls" })
+/** Those of the lists that the request names. Null: it has none. */
+export const sealUrls = Effect.fnUntraced(function* (secrets: Secrets["Service"], id: NetworkId, request: NetworkUrls) {
+  const sealed: { [List in UrlList]?: Uint8Array | null } = {}
+  for (const list of urlLists) {
+    const urls = listIn(request, list)
+    if (request[list] !== undefined) {
+      sealed[list] = urls === undefined ? null : yield* sealRpcUrls(secrets, urls, placeOfUrls(id, list))
+    }
+  }
+  return sealed
+})
 
-export const sealUrls = (secrets: Secrets["Service"], id: NetworkId, { rpc_urls }: NetworkUrls) =>
-  rpc_urls ? sealRpcUrls(secrets, rpc_urls, placeOfUrls(id)) : Effect.undefined
+/** The lists of a network that is defined as a whole: what the request does not name is none. */
+export const noUrls = { rpc_urls: null, private_rpc_urls: null } as const
 
-export const openUrls = (secrets: Secrets["Service"], id: NetworkId, sealed: Uint8Array) =>
-  openRpcUrls(secrets, sealed, placeOfUrls(id))
+export const openUrls = (secrets: Secrets["Service"], id: NetworkId, sealed: Uint8Array, list: UrlList) =>
+  openRpcUrls(secrets, sealed, placeOfUrls(id, list))
 
 const Row = Rows.withoutNulls(
   Schema.Struct({
@@ -213,7 +244,8 @@ const Row = Rows.withoutNulls(
     definition: NetworkDefinition,
     version: Schema.String,
     state: Schema.optionalKey(Schema.String),
-    rpc_urls_sealed: Schema.optionalKey(Schema.Uint8Array)
+    rpc_urls_sealed: Schema.optionalKey(Schema.Uint8Array),
+    private_rpc_urls_sealed: Schema.optionalKey(Schema.Uint8Array)
   }),
   { definition: (column) => parse(String(column)) }
 )
@@ -228,10 +260,8 @@ const readUsers = Rows.all(Schema.Struct({ kind: Schema.Literals(["relayers", "n
 /** Allows one change at a time in all instances. */
 const changing = 7_226_801_142n
 
-/** JSON of the unmasked RPC URLs. `undefined`: none. */
-interface SealedUrls {
-  readonly sealed: Uint8Array | undefined
-}
+/** JSON of the unmasked RPC URLs. Null: none. Absent: they stay. */
+type SealedUrls = Effect.Success<ReturnType<typeof sealUrls>>
 
 /** A page of the team's own networks, and the changes of built-in ones. */
 export interface PageSelection {
@@ -303,11 +333,11 @@ export const make = Effect.gen(function* () {
   /** A configuration may own a built-in network that has no row, because nothing of it is changed. */
   const select = (ids: ReadonlyArray<NetworkId>) => sql`
     WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
-    SELECT t.id, t.definition::text AS definition, ${versionColumn(sql)}, ${rowState(sql, "t")} AS state, t.rpc_urls_sealed, t.mac,
-      ${managedByColumn(sql, "networks")}
+    SELECT t.id, t.definition::text AS definition, ${versionColumn(sql)}, ${rowState(sql, "t")} AS state, t.rpc_urls_sealed,
+      t.private_rpc_urls_sealed, t.mac, ${managedByColumn(sql, "networks")}
     FROM networks t WHERE t.id IN (SELECT id FROM line)
     UNION ALL
-    SELECT t.id, NULL, NULL, NULL, NULL, NULL, ${managedBy(sql, "networks")}
+    SELECT t.id, NULL, NULL, NULL, NULL, NULL, NULL, ${managedBy(sql, "networks")}
     FROM (${ownedOf(ids)}) t WHERE NOT EXISTS (SELECT 1 FROM networks n WHERE n.id = t.id)`
 
   const ownedOf = (ids: ReadonlyArray<NetworkId>) =>
@@ -395,17 +425,21 @@ export const make = Effect.gen(function* () {
       FOR UPDATE OF c SKIP LOCKED
     )`
 
-  /** Replaces the row. `urls` absent: they stay. */
-  const save = Effect.fnUntraced(function* (id: NetworkId, definition: NetworkDefinition, urls?: SealedUrls) {
+  /** Replaces the row. */
+  const save = Effect.fnUntraced(function* (id: NetworkId, definition: NetworkDefinition, urls: SealedUrls) {
+    const setUrls = urlLists.flatMap((list) =>
+      urls[list] === undefined ? [] : [sql`, ${sql(`${list}_sealed`)} = excluded.${sql(`${list}_sealed`)}`]
+    )
     const text = JSON.stringify(definition)
     const mac = yield* macs.make(rowOf(id, text))
     yield* sql`
-      INSERT INTO networks AS t (id, parent_id, definition, rpc_urls_sealed, mac)
-      VALUES (${id}, ${ownParent(definition) ?? null}::text, ${text}::text::jsonb, ${urls?.sealed ?? null}::bytea, ${mac})
+      INSERT INTO networks AS t (id, parent_id, definition, rpc_urls_sealed, private_rpc_urls_sealed, mac)
+      VALUES (${id}, ${ownParent(definition) ?? null}::text, ${text}::text::jsonb, ${urls.rpc_urls ?? null}::bytea,
+        ${urls.private_rpc_urls ?? null}::bytea, ${mac})
       ON CONFLICT (id) DO UPDATE SET version = t.version + 1, parent_id = excluded.parent_id,
         definition = excluded.definition, mac = excluded.mac
-        ${urls === undefined ? sql`` : sql`, rpc_urls_sealed = excluded.rpc_urls_sealed`}`
-    if (urls !== undefined) yield* recheck(id)
+        ${sql.join("", false)(setUrls)}`
+    if (urls.rpc_urls !== undefined) yield* recheck(id)
   }, query("NetworksRepo.save"))
 
   const inUse = () => new NetworkInUse({ error: "" })

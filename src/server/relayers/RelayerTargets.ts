@@ -59,6 +59,8 @@ export interface RelayerTarget {
   readonly network: Network
   /** Unmasked: the relayer's own URLs, or those of its network. */
   readonly urls: ReadonlyArray<RpcConfig>
+  /** Unmasked: private ones of its network. Absent: there are none. */
+  readonly privateUrls?: ReadonlyArray<RpcConfig>
 }
 
 /** A relayer that was read, with the rows that it was read from. */
@@ -87,9 +89,7 @@ const makeRelayerTargets = Effect.gen(function* () {
   const networkOf = Effect.fnUntraced(
     function* ({ network_type, network }: Relayer, own: ReadonlyArray<RpcConfig> | undefined) {
       const id = networkId(network_type, network)
-      if (own === undefined) return yield* networks.callable(id)
-      const { value, origins } = yield* networks.get(id)
-      return { network: value, urls: own, origins }
+      return own === undefined ? yield* networks.callable(id) : { ...(yield* networks.besides(id)), urls: own }
     },
     // A network exists as long as its relayers do: this relayer was deleted meanwhile.
     Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))
@@ -101,8 +101,8 @@ const makeRelayerTargets = Effect.gen(function* () {
   const read = Effect.fnUntraced(function* (id: RelayerId) {
     const found = yield* Effect.flatMap(Effect.flatten(find(id)), orNotFound)
     const { value: relayer, version, state } = found
-    const { network, urls, origins } = yield* networkOf(relayer, yield* relayerUrls.open(found))
-    const target: RelayerTarget = { relayer, version, network, urls }
+    const { origins, ...called } = yield* networkOf(relayer, yield* relayerUrls.open(found))
+    const target: RelayerTarget = { relayer, version, ...called }
     return { target, terms: state === undefined ? undefined : { relayer: state, networks: origins } }
   })
 

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import baseline from "./0073_baseline.ts"
 import claims from "./0076_claims.ts"
+import privateRoutes from "./0079_private_routes.ts"
 import * as Former from "./Former.ts"
 import type * as Migration from "./Migration.ts"
 
@@ -13,7 +14,8 @@ export type Migrations = Readonly<Record<string, Migration.Migration>>
 /** The baseline, then one file per change. The file of each declares whether it is compatible (`Migration.ts`). */
 export const migrations: Migrations = {
   "0073_baseline": baseline,
-  "0076_claims": claims
+  "0076_claims": claims,
+  "0079_private_routes": privateRoutes
 }
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)

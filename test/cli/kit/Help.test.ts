@@ -30,6 +30,7 @@ const renamed: Readonly<Record<string, string>> = {
   "stellar-receiver": "transaction_limits.stellar.receivers",
   "explorer-url": "explorer_urls",
   "rpc-url": "rpc_urls",
+  "private-rpc-url": "private_rpc_urls",
   tag: "tags",
   "rpc-method": "rpc_methods",
   feature: "features"
