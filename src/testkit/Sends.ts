@@ -232,7 +232,8 @@ interface Checked {
   readonly known: Row | undefined
 }
 
-const privateSends = "the relayer's policy asks for private transactions, which the test kit does not send"
+const privateSends =
+  "private transactions are not sent by the test kit: leave private out, and private_transactions of the policy"
 
 const makeSending = Effect.fnUntraced(function* (ledger: Ledger) {
   const store = yield* Store
@@ -247,12 +248,16 @@ const makeSending = Effect.fnUntraced(function* (ledger: Ledger) {
   const admissionOf = (target: EvmTarget) =>
     Effect.map(Clock.currentTimeMillis, (now) => ({ now, terms: evmTermsOf(target), checksum }))
 
-  const checkBody = Effect.fnUntraced(function* (body: ReplaceEvmTransaction, target: EvmTarget, prefix: string) {
+  const checkBody = Effect.fnUntraced(function* (
+    body: ReplaceEvmTransaction & Pick<SendEvmTransaction, "private">,
+    target: EvmTarget,
+    prefix: string
+  ) {
     const violations = violationsOf(body, yield* admissionOf(target))
     if (violations.length > 0) {
       return yield* BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
     }
-    if (evmTermsOf(target).isPrivate) return yield* new TransactionConflict({ error: privateSends })
+    if (body.private ?? evmTermsOf(target).isPrivate) return yield* new TransactionConflict({ error: privateSends })
     if (target.relayer.paused) return yield* new RelayerPaused({})
   })
 
@@ -288,7 +293,7 @@ const makeSending = Effect.fnUntraced(function* (ledger: Ledger) {
       versions: [requestOfBody(body)] as const,
       facts: {},
       priority,
-      validUntil: deadlineOf(body, now)
+      validUntil: deadlineOf(body, evmTermsOf(target), now)
     }
     const transaction: Transaction<Evm> = {
       ...beginning(own, now),

@@ -415,6 +415,7 @@ export const words = {
       "transaction.submitted": "Submitted",
       "transaction.replaced": "Replaced",
       "transaction.held": "Held",
+      "transaction.route_changed": "Sent publicly from here on",
       "transaction.mined": "Mined",
       "transaction.reorged": "Its block left the chain",
       "transaction.reorged_final": "Its block left the chain after it was final",

@@ -163,13 +163,20 @@ export const resources = {
   },
   transaction: {
     auditResource: ["transaction"],
-    actions: ["transaction.sent", "transaction.replaced", "transaction.canceled", "transaction.signed"],
+    actions: [
+      "transaction.sent",
+      "transaction.replaced",
+      "transaction.canceled",
+      "transaction.published",
+      "transaction.signed"
+    ],
     eventTypes: [
       "transaction.created",
       "transaction.signed",
       "transaction.submitted",
       "transaction.replaced",
       "transaction.held",
+      "transaction.route_changed",
       "transaction.mined",
       "transaction.reorged",
       "transaction.reorged_final",

@@ -114,6 +114,13 @@ export const EvmPolicy = Schema.Struct({
       false
     )
   ),
+  private_fallback_after_seconds: harmless(
+    Schema.Int.check(Schema.isBetween({ minimum: 30, maximum: 604_800 })),
+    doc(
+      "Seconds after which a private transaction becomes public, while its nonce is the next one of the chain. If absent, it does not. Without effect as long as private transactions are not supported.",
+      120
+    )
+  ),
   whitelist_receivers: onlyListed(
     list(Schema.Union([CheckedEvmAddress, Schema.Literal(contractCreation)])),
     doc(

@@ -30,6 +30,7 @@ const openCodes = [
   "row_changed",
   "providers_unavailable",
   "rate_limited",
+  "no_private_rpc",
   "chain_changed",
   "nonce_out_of_range",
   "nonce_ahead",
@@ -56,6 +57,7 @@ const inFlightCodes = [
   "second_provider_missing",
   "chain_stalled",
   "accepted_not_included",
+  "private_not_included",
   "refused_in_unknown_words",
   "dropped_by_node",
   "reorged"
@@ -81,6 +83,7 @@ const finalCodes = [
   "nonce_taken_too_often",
   "nonce_unavailable",
   "policy_changed",
+  "private_estimate_unavailable",
   "gap_filled"
 ] as const
 
@@ -171,6 +174,7 @@ export const operatorCodes = [
   "chain_stalled",
   "dropped_by_node",
   "landing_unproven",
+  "no_private_rpc",
   "nonce_ahead",
   "nonce_unexplained",
   "nonce_out_of_range",

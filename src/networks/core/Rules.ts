@@ -30,6 +30,7 @@ import type {
   PolicyTerms,
   Receipt,
   RestOfLane,
+  Route,
   SignerRetry,
   Terms,
   Transaction
@@ -114,6 +115,8 @@ type Plain = Data.TaggedEnum<{
     readonly cause: Cause
     readonly frees?: Freed
   }
+  /** Other providers get its bytes from now on, or its time as a private transaction runs. */
+  readonly Reroute: { readonly route: Route }
   /** An operator says that nothing of it was executed that the ledger does not know: it goes on, and keeps its place. */
   readonly Release: { readonly cause: Cause }
   readonly PollAt: { readonly at: Moment }
@@ -298,6 +301,9 @@ export interface LaneKey {
   readonly address: string
 }
 
+/** Which providers get bytes. `private`: no other ones, also not those of other relayers. `both`: the normal ones and the private ones. */
+export type Destination = "public" | "private" | "both"
+
 /** What a broadcast made of an attempt. */
 export interface Heard<F extends Family = Family> {
   readonly attempt: Attempt<F>
@@ -379,6 +385,10 @@ export interface Rules<F extends Family = Family> {
   maxFeeOf(offer: F["offer"]): bigint
   /** What the answers to a broadcast mean. No answers: no provider could be asked. */
   hear(transaction: Transaction<F>, attempt: Attempt<F>, answers: ReadonlyArray<F["answer"]>, at: Point): Heard<F>
+  /** Whether bytes must not leave yet, because of others of the lane. Absent: they leave as soon as they are committed. */
+  isHeldBack?(transaction: Transaction<F>, attempt: Attempt<F>, lane: Lane<F>, survey: F["survey"]): boolean
+  /** Which providers get the bytes. Absent: all of them are public. */
+  destinationOf?(transaction: Transaction<F>, attempt: Attempt<F>): Destination
   /** Whether a transaction of the account that no attempt names could be this one. */
   couldBe(transaction: Transaction<F>, foreign: F["foreign"]): boolean
 

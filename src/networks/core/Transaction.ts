@@ -84,6 +84,19 @@ export interface Mined<F extends Family = Family> {
   readonly receipt: Receipt<F>
 }
 
+/** Which providers get the bytes that execute a request. A transaction without a route is public. */
+export interface Route {
+  /** `private`: only private providers, until it is mined or falls back. `fell_back`: it was private, and is public from then on. */
+  readonly kind: "private" | "fell_back"
+  /** Milliseconds for which it waits at the chain's count before it falls back by itself. Absent: it does not. */
+  readonly fallbackAfter?: number
+  /**
+   * `private`: since when it waits at the chain's count, and was sent there; of a restored one without a place, when the restore was noticed.
+   * `fell_back`: since when it is public. Absent: it does not wait.
+   */
+  readonly since?: Moment
+}
+
 export interface Transaction<F extends Family = Family> {
   /** Orders transactions by their acceptance. */
   readonly number: number
@@ -108,6 +121,8 @@ export interface Transaction<F extends Family = Family> {
   /** Since when `cause` has its code. */
   readonly causeSince: Moment
   readonly priority: number
+  /** Absent: it is public. */
+  readonly route?: Route
   /** Absent: it has none, or it has given it up. */
   readonly place?: Place
   readonly mined?: Mined<F>

@@ -29,6 +29,20 @@ const withoutPlace = <F extends Family>(transaction: Transaction<F>): Transactio
   return others
 }
 
+/** At its next place the time until it falls back begins anew. While it is restored, its moment is when that was noticed. */
+const routedAnew = <F extends Family>(transaction: Transaction<F>, restoredAt?: Moment): Transaction<F> => {
+  const { route } = transaction
+  if (route?.kind !== "private") return transaction
+  const { since: _, ...others } = route
+  return { ...transaction, route: restoredAt === undefined ? others : { ...others, since: restoredAt } }
+}
+
+/** The ledger may have forgotten attempts of it. */
+export const asRestored = <F extends Family>(transaction: Transaction<F>, now: Moment): Transaction<F> => ({
+  ...routedAnew(transaction, now),
+  restored: true
+})
+
 /** What was to happen at its place is done. */
 const asYielded = <F extends Family>(transaction: Transaction<F>, yields: number): Transaction<F> => {
   const { clearCode: _, clearPrice: _price, ...others } = transaction
@@ -66,12 +80,18 @@ export const apply = <F extends Family>(
       return withCause({ ...withoutMined(transaction), state: "submitted" }, command.cause, now)
     case "Price":
       return { ...transaction, clearPrice: command.clearPrice }
+    case "Reroute":
+      return { ...transaction, route: command.route }
     case "Release":
       return withCause({ ...transaction, restored: false }, command.cause, now)
     case "Requeue": {
       const { restored, requeues, yields, cause } = command
       const wanted = yields === undefined ? transaction : asYielded(transaction, yields)
-      return withCause({ ...withoutPlace(wanted), state: "pending", restored, requeues }, cause, now)
+      return withCause(
+        { ...withoutPlace(routedAnew(wanted, restored ? now : undefined)), state: "pending", restored, requeues },
+        cause,
+        now
+      )
     }
     case "Finish": {
       const { state, cause, mined, losesPlace, frees, confirmedBy } = command
@@ -106,6 +126,18 @@ export const withCancellation = <F extends Family>(
   }
 }
 
+/** After a caller has made a private transaction public. Undefined: it is public already. */
+export const asPublic = <F extends Family>(
+  transaction: Transaction<F>,
+  now: Moment
+): Result.Result<Transaction<F> | undefined, TransactionConflict> => {
+  const { route, state } = transaction
+  if (route?.kind !== "private") return Result.succeed(undefined)
+  return isFinal(transaction) || state === "mined"
+    ? Result.fail(new TransactionConflict({ error: `is ${state}: only an open transaction can be made public` }))
+    : Result.succeed({ ...transaction, route: { ...route, kind: "fell_back", since: now } })
+}
+
 /** After a signature was committed with its place. */
 export const withAttempt = <F extends Family>(
   transaction: Transaction<F>,
@@ -136,8 +168,13 @@ export const withSent = <F extends Family>(
 // marked, and is not signed again before an operator decides.
 
 /** Every open request, after the mark of the database has changed. */
-export const isMarked = (transaction: Transaction): boolean =>
+const isMarked = (transaction: Transaction): boolean =>
   transaction.origin === "request" && !isFinal(transaction) && !transaction.restored
+
+/** Those whose mark changes: the wait of a private one begins anew with each restore. */
+export const isMarkedAnew = (transaction: Transaction): boolean =>
+  isMarked(transaction) ||
+  (transaction.origin === "request" && !isFinal(transaction) && transaction.route?.kind === "private")
 
 /** The open requests that a foreign transaction of the account could be. This comes before a requeue. */
 export const suspects = <F extends Family>(
@@ -228,9 +265,18 @@ const usual: ReadonlySet<Code> = new Set<KnownCode>(usualCodes)
 const isHeld = (before: Transaction, after: Transaction): boolean =>
   after.cause !== undefined && after.cause.code !== before.cause?.code && !usual.has(after.cause.code)
 
+const isRerouted = (before: Transaction, after: Transaction): boolean =>
+  before.route?.kind === "private" && after.route?.kind === "fell_back"
+
 /** In their order. */
 export const eventsOf = (before: Transaction, after: Transaction): ReadonlyArray<TransactionEventType> => {
   if (isFinal(before)) return []
+  return isRerouted(before, after)
+    ? ["transaction.route_changed", ...changesOf(before, after)]
+    : changesOf(before, after)
+}
+
+const changesOf = (before: Transaction, after: Transaction): ReadonlyArray<TransactionEventType> => {
   const replaced = after.attempts.slice(before.attempts.length).filter(({ kind }) => kind !== "original")
   const moved = after.state === before.state ? undefined : ofState[after.state]
   const events = replaced.map((): TransactionEventType => "transaction.replaced")
@@ -273,5 +319,6 @@ export const isWorthWriting = (before: Transaction, after: Transaction): boolean
   after.mined !== before.mined ||
   after.restored !== before.restored ||
   after.requeues !== before.requeues ||
+  after.route !== before.route ||
   after.attempts !== before.attempts ||
   after.versions !== before.versions

@@ -49,6 +49,7 @@ const isChange = ({ _tag }: Command): boolean =>
   _tag === "Mine" ||
   _tag === "Unmine" ||
   _tag === "Requeue" ||
+  _tag === "Reroute" ||
   _tag === "Finish"
 
 export interface Judged {

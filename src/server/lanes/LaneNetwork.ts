@@ -21,7 +21,7 @@ import type { Family } from "../../networks/core/Family.ts"
 import { present } from "../../networks/core/Presentation.ts"
 import type { Totals } from "../../networks/core/Queue.ts"
 import { agreeing } from "../../networks/core/Rows.ts"
-import type { OwnDoubt, Rules, Sign, Unreachable } from "../../networks/core/Rules.ts"
+import type { Destination, OwnDoubt, Rules, Sign, Unreachable } from "../../networks/core/Rules.ts"
 import type { Lane, Terms, Transaction } from "../../networks/core/Transaction.ts"
 import type { Moment, Place } from "../../networks/core/TransactionValues.ts"
 import type { Opinion, Providers } from "../chains/Providers.ts"
@@ -141,6 +141,8 @@ export interface LaneRelayer<F extends Family = Family> {
   readonly urls: ReadonlyArray<RpcConfig>
   /** The same text means the same providers. */
   readonly urlsKey: string
+  /** Private providers, which get bytes and estimates alone. Absent: there are none. */
+  readonly privateUrls?: ReadonlyArray<RpcConfig>
   /** Whether `urls` are the relayer's own, and not those of its network. */
   readonly hasOwnUrls: boolean
   /** Milliseconds, as the network is configured. */
@@ -258,8 +260,13 @@ export interface LaneChain<F extends Family = Family> {
   /** Answers questions, in their order. */
   inquire(lane: Lane<F>, inquiries: Arr.NonEmptyReadonlyArray<Inquiry<F>>): Effect.Effect<ReadonlyArray<Finding<F>>>
   sign(unsigned: Unsigned<F>): Effect.Effect<SignedBytes<F>, SigningFailed>
-  /** `sends`: how often these bytes were sent before. */
-  broadcast(relayer: LaneRelayer<F>, raw: Uint8Array, sends: number): Effect.Effect<ReadonlyArray<F["answer"]>>
+  /** `sends`: how often these bytes were sent before. Of bytes for both kinds of providers, only what normal ones answer counts. */
+  broadcast(
+    relayer: LaneRelayer<F>,
+    raw: Uint8Array,
+    sends: number,
+    destination: Destination
+  ): Effect.Effect<ReadonlyArray<F["answer"]>>
   /** Transactions on their way to a node at once. 1: each one after the chain has accepted the former. */
   broadcastsAtOnce(relayers: ReadonlyArray<LaneRelayer<F>>): number
   /** Updates metrics of the network after a transaction became final. `apiKeyId`: the key that sent it. */

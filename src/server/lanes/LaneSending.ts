@@ -156,6 +156,13 @@ type RawOf = (stored: StoredTransaction, ordinal: number) => Uint8Array | undefi
 const isStranded = ({ firstSent }: Attempt, now: Moment): boolean =>
   firstSent !== undefined && now - firstSent.at >= rebroadcastAfter
 
+const isHeldBack = (
+  { context: { rules }, lane, totals }: StepState,
+  transaction: Transaction,
+  attempt: Attempt
+): boolean =>
+  transaction.route !== undefined && rules.isHeldBack?.(transaction, attempt, lane(), totals().survey) === true
+
 const broadcast = Effect.fnUntraced(function* (step: StepState, { stored, relayer, ordinals }: Sending, rawOf: RawOf) {
   const { chain, rules, memory } = step.context
   const height = memory.poll?.heightOf(relayer) ?? 0
@@ -164,15 +171,17 @@ const broadcast = Effect.fnUntraced(function* (step: StepState, { stored, relaye
   for (const ordinal of ordinals) {
     const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
     const raw = rawOf(stored, ordinal)
-    if (attempt === undefined || raw === undefined) continue
-    const answers = [...(yield* chain.broadcast(relayer, raw, attempt.sends))]
+    if (attempt === undefined || raw === undefined || isHeldBack(step, transaction, attempt)) continue
+    const destination = rules.destinationOf?.(transaction, attempt) ?? "public"
+    const answers = [...(yield* chain.broadcast(relayer, raw, attempt.sends, destination))]
     const hear = Effect.fnUntraced(function* () {
       return rules.hear(transaction, attempt, answers, { at: yield* Clock.currentTimeMillis, height })
     })
     let heard = yield* hear()
-    if (!heard.isAccepted && isStranded(attempt, step.now)) {
+    // No provider of another relayer gets private bytes, not even a private one.
+    if (!heard.isAccepted && destination !== "private" && isStranded(attempt, step.now)) {
       for (const other of step.withOtherProviders(relayer)) {
-        answers.push(...(yield* chain.broadcast(other, raw, attempt.sends)))
+        answers.push(...(yield* chain.broadcast(other, raw, attempt.sends, "public")))
       }
       heard = yield* hear()
     }

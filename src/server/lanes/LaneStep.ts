@@ -41,7 +41,10 @@ const disabledBy = (reason: DisabledReason | undefined): Terms["disabled"] => {
   }
 }
 
-const toLaneRelayer = (rules: Rules, { relayer, network, urls }: RelayerTarget): LaneRelayer | undefined => {
+const toLaneRelayer = (
+  rules: Rules,
+  { relayer, network, urls, privateUrls = [] }: RelayerTarget
+): LaneRelayer | undefined => {
   const target = rules.targetOf({ relayer, network })
   return target === undefined
     ? undefined
@@ -51,6 +54,7 @@ const toLaneRelayer = (rules: Rules, { relayer, network, urls }: RelayerTarget):
         target,
         urls,
         urlsKey: JSON.stringify(urls),
+        ...(privateUrls.length === 0 ? {} : { privateUrls }),
         hasOwnUrls: relayer.custom_rpc_urls !== undefined,
         blockTime: network.average_blocktime_ms,
         isPaused: relayer.paused,

@@ -153,8 +153,10 @@ export class LedgerMark extends Context.Service<
             UPDATE lanes SET holder = NULL, held_until = NULL, counters = (counters::jsonb - 'restore')::json,
               epoch = greatest(epoch + 1, (extract(epoch FROM now()) * 1000)::bigint)
           )
-          UPDATE transactions SET restored = true, version = version + 1
-          WHERE state IN ('pending', 'signed', 'submitted', 'mined') AND origin = 'request' AND NOT restored
+          UPDATE transactions SET restored = true, version = version + 1,
+            route_since = CASE WHEN route = 'private' THEN now() ELSE route_since END
+          WHERE state IN ('pending', 'signed', 'submitted', 'mined') AND origin = 'request'
+            AND (NOT restored OR route = 'private')
           RETURNING id`
 
         const store = sql`

@@ -6,6 +6,7 @@ import type { Moment, TransactionId } from "../../networks/core/TransactionValue
 import {
   apply,
   apply as applyTo,
+  asRestored,
   endOf,
   isWorthWriting,
   suspects,
@@ -359,7 +360,7 @@ export const makeLaneRecords = Effect.fnUntraced(function* ({ memory, fence }: L
       )
       const found = rows.filter(({ transaction }) => suspected.has(transaction))
       return yield* writeHeld(
-        found.map((before) => ({ before, after: { ...before.transaction, restored: true } })),
+        found.map((before) => ({ before, after: asRestored(before.transaction, now) })),
         now
       )
     })

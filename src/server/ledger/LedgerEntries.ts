@@ -4,7 +4,7 @@ import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Cause, Code } from "../../networks/core/Cause.ts"
 import type { Family } from "../../networks/core/Family.ts"
 import type { Command, Heard, LaneKey, Rules } from "../../networks/core/Rules.ts"
-import type { Attempt, Lane, Transaction } from "../../networks/core/Transaction.ts"
+import type { Attempt, Lane, Route, Transaction } from "../../networks/core/Transaction.ts"
 import type { ReadRow } from "../../sql/Rows.ts"
 import type { Moment, TransactionId } from "../../networks/core/TransactionValues.ts"
 import { rulesOfUnknown } from "../../networks/core/UnknownNetwork.ts"
@@ -156,6 +156,8 @@ export interface NewTransaction {
   readonly notBefore?: Moment
   readonly requiredSequence?: bigint
   readonly priority: number
+  /** Absent: it is public. */
+  readonly route?: Route
   readonly externalId?: string
   /** Canonical text of the body: a repeated `external_id` has to come with the same one. */
   readonly body: string

@@ -142,7 +142,7 @@ export const newlyStored = (
   { account, transaction, origin, trace, now }: Acceptance,
   row: Pick<Inserted, "number" | "lane_id" | "generation">
 ): StoredTransaction => {
-  const { id, request, validUntil, notBefore, requiredSequence, priority, externalId, fee } = transaction
+  const { id, request, validUntil, notBefore, requiredSequence, priority, route, externalId, fee } = transaction
   return {
     id,
     version: 1,
@@ -170,7 +170,8 @@ export const newlyStored = (
         now
       ),
       ...(notBefore === undefined ? {} : { notBefore }),
-      ...(requiredSequence === undefined ? {} : { requiredSequence })
+      ...(requiredSequence === undefined ? {} : { requiredSequence }),
+      ...(route === undefined ? {} : { route })
     }
   }
 }

@@ -7,7 +7,7 @@ import { Code, Figures } from "../../networks/core/Cause.ts"
 import { feeOf } from "../../networks/core/Queue.ts"
 import { TransactionConflict } from "../../networks/core/Rules.ts"
 import { isFinal } from "../../networks/core/Transaction.ts"
-import type { Mined, Transaction } from "../../networks/core/Transaction.ts"
+import type { Mined, Route, Transaction } from "../../networks/core/Transaction.ts"
 import { maxValidity, TransactionId } from "../../networks/core/TransactionValues.ts"
 import type { Moment, Place } from "../../networks/core/TransactionValues.ts"
 import * as Rows from "../../sql/Rows.ts"
@@ -62,6 +62,9 @@ const Row = Rows.withoutNulls(
     valid_until: Schema.Int,
     not_before: optional(Schema.Int),
     requeues: Schema.Int,
+    route: Schema.Literals(["public", "private", "fell_back"]),
+    fallback_after: optional(Schema.Int),
+    route_since: optional(Schema.Int),
     yields: optional(Schema.Int),
     paid_before: optional(Schema.BigIntFromString),
     confirmed_by: optional(Schema.Int),
@@ -88,7 +91,7 @@ const columnsWith = (sql: SqlClient.SqlClient, json: (request: Statement.Fragmen
     t.facts::text AS facts, t.receipt::text AS receipt, t.mined_attempt, t.restored,
     t.required_nonce::text AS required_nonce,
     t.external_id, t.api_key_id, t.request_id, t.trace, ${millis("valid_until")}, ${millis("not_before")}, t.requeues, t.yields,
-    t.paid_before::text AS paid_before, t.confirmed_by,
+    t.paid_before::text AS paid_before, t.confirmed_by, t.route, ${number("fallback_after")}, ${millis("route_since")},
     t.fee::text AS fee, ${millis("created_at")}, ${millis("final_at")},
     CASE WHEN t.request_version > 1 THEN (
       SELECT json_agg(${json(sql`v.request`)} ORDER BY v.version)::text FROM transaction_requests v WHERE v.transaction_id = t.id
@@ -139,6 +142,9 @@ const minedOf = (
   return found === undefined ? undefined : { ordinal: row.mined_attempt, receipt: found }
 }
 
+const routeOf = ({ route, fallback_after: fallbackAfter, route_since: since }: Row): Route | undefined =>
+  route === "public" ? undefined : { kind: route, ...presentFields({ fallbackAfter, since }) }
+
 const transactionOf = (network: LedgerNetwork, row: Row): Transaction => {
   const attempts = (row.attempts ?? []).map((attempt) => attemptOf(network, row.address, attempt))
   return {
@@ -163,6 +169,7 @@ const transactionOf = (network: LedgerNetwork, row: Row): Transaction => {
       yields: row.yields,
       paidBefore: row.paid_before,
       cause: row.code === undefined ? undefined : { code: row.code, figures: figuresOf(row) },
+      route: routeOf(row),
       place: placeOf(row),
       mined: minedOf(network, row, attempts),
       confirmedBy: row.confirmed_by,
@@ -225,6 +232,8 @@ const columnsOf = ({ receipt }: LedgerNetwork, stored: StoredTransaction, now: M
     requeues: String(transaction.requeues),
     yields: text(transaction.yields),
     paid_before: text(transaction.paidBefore),
+    route: transaction.route?.kind ?? "public",
+    route_since: text(transaction.route?.since),
     confirmed_by: text(transaction.confirmedBy),
     fee: fee === undefined ? null : String(feeOf(transaction, fee)),
     sent_at: text(attempts.find(({ firstSent }) => firstSent !== undefined)?.firstSent?.at),
@@ -302,7 +311,7 @@ export const make = Effect.gen(function* () {
     identity = CASE WHEN given.has_effect::boolean AND ${isUnique} THEN t.identity END,
     mined_attempt = given.mined_attempt::integer, restored = given.restored::boolean,
     requeues = given.requeues::smallint, yields = given.yields::smallint, paid_before = given.paid_before::numeric,
-    confirmed_by = given.confirmed_by::smallint, fee = given.fee::numeric, sent_at = ${moment("sent_at")},
+    route = given.route, route_since = ${moment("route_since")}, confirmed_by = given.confirmed_by::smallint, fee = given.fee::numeric, sent_at = ${moment("sent_at")},
     mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
     final_at = coalesce(t.final_at, ${moment("final_at")}), version = t.version + 1`
 
@@ -428,6 +437,8 @@ const givenOf = (
   valid_until: String(transaction.validUntil),
   not_before: textOrNull(transaction.notBefore),
   fee: textOrNull(transaction.fee),
+  route: transaction.route?.kind ?? "public",
+  fallback_after: textOrNull(transaction.route?.fallbackAfter),
   now: String(now)
 })
 
@@ -456,11 +467,13 @@ export const makeInsertion = Effect.gen(function* () {
   const insertSending = (fits: Statement.Fragment) => sql`
     INSERT INTO transactions (
       id, relayer_id, relayer_number, lane_id, generation, request, facts, identity, exclusive, body_hash, state, code, code_since, figures, priority,
-      required_nonce, external_id, api_key_id, request_id, trace, valid_until, not_before, fee, created_at
+      required_nonce, external_id, api_key_id, request_id, trace, valid_until, not_before, fee, route, fallback_after,
+      created_at
     )
     SELECT given.id::uuid, relayer_id, relayer_number::bigint, l.id, l.generation, request::json, facts::json, identity, exclusive, body_hash, 'pending',
       'queued', ${moment("now")}, '{}', priority::smallint, required_nonce::bigint, external_id, api_key_id, request_id,
-      trace, ${moment("valid_until")}, ${moment("not_before")}, fee::numeric, ${moment("now")}
+      trace, ${moment("valid_until")}, ${moment("not_before")}, fee::numeric, route, fallback_after::bigint,
+      ${moment("now")}
     FROM given JOIN sending ON sending.seq = given.relayer_number::bigint AND ${fits}
     JOIN lanes l ON l.chain = given.chain AND l.address = given.address AND l.parent_id IS NULL
     ORDER BY n`

@@ -25,7 +25,7 @@ import type { Curve } from "../../domain/signer/Signer.ts"
 import type { Exchange, Family } from "../../networks/core/Family.ts"
 import { present } from "../../networks/core/Presentation.ts"
 import type { Rules, TransactionConflict } from "../../networks/core/Rules.ts"
-import type { Transaction } from "../../networks/core/Transaction.ts"
+import type { Route, Transaction } from "../../networks/core/Transaction.ts"
 import { limitsFor, TransactionLimitExceeded } from "../../networks/core/TransactionLimits.ts"
 import type { FeeLimitExceeded, NetworkLimits } from "../../networks/core/TransactionLimits.ts"
 import { batchOf } from "../../networks/core/TransactionRequests.ts"
@@ -84,6 +84,8 @@ export interface Admitted<F extends Family = Family> {
   readonly notBefore?: Moment
   readonly priority: number
   readonly requiredSequence?: bigint
+  /** Absent: it is public. */
+  readonly route?: Route
   readonly externalId?: string
   /**
    * What its fees can cost, in the smallest unit, as far as the body says so. The rest is counted when it is signed. It counts
@@ -501,11 +503,17 @@ export const makeSignerUse = Effect.gen(function* () {
 const capacity = 1000
 const kept = Duration.minutes(1)
 
-/** `chain`: what says which chain it is, as JSON has it. Undefined: the first provider that is asked decides. */
+/**
+ * `chain`: what says which chain it is, as JSON has it. Undefined: the first provider that is asked decides. `urlsOf`: those of the relayer that
+ * are asked.
+ */
 export const makeRelayerProviders = Effect.fnUntraced(function* <
   Chain extends string | number | undefined,
   P extends Providers
->(choose: (urls: RelayerTarget["urls"], chain: Chain) => Effect.Effect<P>) {
+>(
+  choose: (urls: RelayerTarget["urls"], chain: Chain) => Effect.Effect<P>,
+  urlsOf: (target: RelayerTarget) => RelayerTarget["urls"] = ({ urls }) => urls
+) {
   const targets = yield* RelayerTargets
   const all = yield* Cache.make<string, P>({
     capacity,
@@ -517,7 +525,7 @@ export const makeRelayerProviders = Effect.fnUntraced(function* <
   })
 
   const of = (id: RelayerId, chain: Chain) =>
-    Effect.flatMap(targets.get(id), ({ urls }) => Cache.get(all, JSON.stringify({ urls, chain })))
+    Effect.flatMap(targets.get(id), (target) => Cache.get(all, JSON.stringify({ urls: urlsOf(target), chain })))
 
   /** Asks a provider, and the next one if it fails. */
   const first = <A>(providers: P, use: (node: RpcNode) => Effect.Effect<A, RpcFailure>) =>

@@ -28,16 +28,16 @@ export const costs: ReadonlyArray<Mutant> = [
       name: "unestimated-call-ends-after-ten-minutes",
       rule: "A call that no node estimates ends after ten minutes.",
       source: `${failures} D1`,
-      before: 'return now >= until ? [finish({ state: "failed", cause: why })] : hold(situation, why)',
-      after: "return hold(situation, why)",
+      before: "if (now < until) return hold(situation, why)\n  return [finish",
+      after: "if (now > 0) return hold(situation, why)\n  return [finish",
       test: `${tests}/DecidePendingCosts.test.ts`
     },
     {
       name: "unestimated-call-is-passed",
       rule: "A call that no node estimates holds no other transaction.",
       source: `${failures} D1`,
-      before: '[finish({ state: "failed", cause: why })] : hold(situation, why)',
-      after: '[finish({ state: "failed", cause: why })] : hold(situation, why, "relayer")',
+      before: "if (now < until) return hold(situation, why)\n  return [finish",
+      after: 'if (now < until) return hold(situation, why, "relayer")\n  return [finish',
       test: `${tests}/Queue.test.ts`
     },
     {

@@ -126,8 +126,8 @@ export const mined: ReadonlyArray<Mutant> = [
       name: "receipts-of-all-attempts",
       rule: "The receipts of all attempts are looked for, because any of them can be mined.",
       source: `${failures} 20`,
-      before: "receipts: attempts.map(({ hash }) => hash)",
-      after: "receipts: attempts.slice(-1).map(({ hash }) => hash)",
+      before: "return receipts.length === attempts.length ? { receipts } :",
+      after: "return receipts.length === attempts.length ? { receipts: receipts.slice(-1) } :",
       test: "test/server/lanes/Pools.test.ts"
     }
   ]),

@@ -214,8 +214,8 @@ export const sending: ReadonlyArray<Mutant> = [
       name: "canceled-bytes-are-not-sent-first",
       rule: "Bytes of a canceled request are never sent for the first time.",
       source: `${failures} 36`,
-      before: `if (isUnwanted(situation, newest)) return "not_yet"`,
-      after: "",
+      before: `if (isUnwanted(situation, newest) || lacksProviders(situation, newest)) return "not_yet"`,
+      after: `if (lacksProviders(situation, newest)) return "not_yet"`,
       test: `${tests}/SignaturesAndPrices.test.ts`
     },
     {

@@ -124,8 +124,8 @@ export const core: ReadonlyArray<Mutant> = [
       name: "requeued-request-has-no-place",
       rule: "A request that goes back to pending gives its place up.",
       source: `${failures} 5`,
-      before: '{ ...withoutPlace(wanted), state: "pending", restored, requeues }',
-      after: '{ ...wanted, state: "pending", restored, requeues }',
+      before: "...withoutPlace(routedAnew(wanted, restored ? now : undefined))",
+      after: "...routedAnew(wanted, restored ? now : undefined)",
       test: "test/networks/evm/rules/LostNonces.test.ts"
     },
     {

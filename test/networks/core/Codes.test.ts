@@ -46,6 +46,8 @@ const away = (code: "providers_unavailable" | "rate_limited") =>
 const capped = lane({ terms: terms({ cap: 11n * gwei }) })
 const spike = { baseFee: 50n * gwei, tips: { safeLow: 1n, average: 2n, fast: 3n, fastest: 4n } }
 const failed = { isSuccess: false }
+/** It is private, and waits at the chain's count. */
+const route = { kind: "private", since: now } as const
 const lowFee = submitted({
   versions: [request({ max_fee_per_gas: gwei, max_priority_fee_per_gas: gwei })],
   attempts: [attempt(1, { fees: { type: "eip1559", maxFee: 3n * gwei, tip: gwei } })]
@@ -68,6 +70,7 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
   row_changed: [pending(), lane({ signerRetry: { code: "row_changed", at: now + 9 } })],
   providers_unavailable: [pending(), lane(), away("providers_unavailable")],
   rate_limited: [submitted(), lane(), away("rate_limited")],
+  no_private_rpc: [pending({ route }), lane({ terms: terms({ hasPrivateProviders: false }) })],
   chain_changed: [submitted(), lane({ stop: cause("chain_changed") })],
   nonce_out_of_range: [pending(), lane({ lane: { ...lane().lane, nextNonce: Number.MAX_SAFE_INTEGER } })],
   nonce_ahead: [pending(), lane({ stop: cause("nonce_ahead", { count: 9, next_nonce: 5 }) })],
@@ -95,6 +98,7 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
     later(6, { acceptedBy: ["https://a.example", "https://b.example"] }),
     now + 12_000
   ],
+  private_not_included: [submitted({ route }), lane(), later(3), now + 6000],
   refused_in_unknown_words: [
     submitted({
       attempts: [attempt(1, { outcome: "refused", refusal: { class: "unknown", words: "not authorized", times: 3 } })]
@@ -128,6 +132,11 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
   nonce_taken_too_often: [submitted({ requeues: 3 }), lane(), taken()],
   nonce_unavailable: [pending({ requiredNonce: 4 })],
   policy_changed: [pending(), lane({ terms: terms({ isAllowed: false }) })],
+  private_estimate_unavailable: [
+    { ...simulated, route, cause: cause("call_not_estimated"), causeSince: now - 120_000 },
+    lane(),
+    seen({ estimate: { _tag: "Unknown" } })
+  ],
   gap_filled: [
     submitted({ origin: "gap", intent: "clear", clearCode: "gap_filled", attempts: [noop(1)] }),
     lane(),

@@ -337,6 +337,20 @@ const search = Effect.fnUntraced(function* (node: RpcNode, wanted: TakerQuery, h
   return whole === undefined ? ("behind" as const) : ((yield* usedIn(wanted, whole)) ?? ("unable" as const))
 })
 
+/**
+ * The hash of the transaction that used a nonce, from the block with it: a provider that is asked so learns no hash. Undefined: the provider
+ * shows none. `behind`: it does not show the block yet.
+ */
+export const hashAt = Effect.fn("EvmEvidence.hashAt")(function* (
+  node: RpcNode,
+  wanted: Omit<TakerQuery, "hashes">,
+  head: number
+): Effect.fn.Return<string | undefined, RpcFailure> {
+  const found = yield* search(node, { ...wanted, hashes: [] }, head)
+  if (typeof found === "string") return found === "behind" ? found : undefined
+  return found._tag === "Transaction" ? Option.getOrUndefined(decodeTransaction(found.value))?.hash : undefined
+})
+
 const secondOf = Effect.fnUntraced(function* (
   providers: Providers,
   node: RpcNode,

@@ -1,5 +1,5 @@
 // The fees of a chain, asked once per chain and block and shared by all lanes, with what a rollup charges besides gas.
-import { Clock, Effect, Exit, Metric, Result } from "effect"
+import { Clock, Effect, Exit, Metric, Random, Result } from "effect"
 import type { Providers } from "../../../server/chains/Providers.ts"
 import type { RpcCall } from "../../../server/chains/RpcBatch.ts"
 import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
@@ -290,27 +290,38 @@ const placeholder = {
   fees: { type: "eip1559", maxFee: 0xed_03_a8_b1_93_4cn, tip: 0xd1_b5_4a_32_d1_92n }
 } as const
 
+/** As many digits, which say nothing about the call. Such bytes are as hard to compress as a signature. */
+const randomHex = (digits: number) =>
+  Effect.map(
+    Effect.forEach(Array.from({ length: digits }), () => Random.nextIntBetween(0, 15)),
+    (values) => values.map((value) => value.toString(16)).join("")
+  )
+
 /** The fee that the contract calculates now. Undefined: the chain has no such contract. */
 const askedDataFee = Effect.fnUntraced(function* (
   node: RpcNode,
   { chainId }: NetworkNumbers,
-  { to, value, data }: Omit<CallFields, "from">
+  { to, value, data }: Omit<CallFields, "from">,
+  isSecret: boolean
 ) {
   const request = { value, ...(to === undefined ? {} : { to }), ...(data === undefined ? {} : { data }) }
   const unsigned = yield* EvmBytes.unsignedOf({ ...placeholder, chainId, ...request })
-  return yield* askOracle(node, dataFeeInput(unsigned.slice(2)))
+  const bytes = isSecret ? yield* randomHex(unsigned.length - 2) : unsigned.slice(2)
+  return yield* askOracle(node, dataFeeInput(bytes))
 })
 
 /**
  * Wei that the data of a transaction can cost: a multiple of the fee that the contract calculates, because the price moves.
- * If there is no contract, a multiple of `last`, what the newest receipt of the account names. Undefined: neither is known.
+ * If there is no contract, a multiple of `last`, what the newest receipt of the account names. Undefined: neither is known. `isSecret`: the
+ * contract gets random bytes of the same length.
  */
 export const readDataFee = Effect.fnUntraced(function* (
   node: RpcNode,
   numbers: NetworkNumbers,
   call: Omit<CallFields, "from">,
-  last?: bigint
+  last?: bigint,
+  isSecret = false
 ): Effect.fn.Return<bigint | undefined, RpcFailure> {
-  const now = (numbers.hasDataFeeOracle ? yield* askedDataFee(node, numbers, call) : undefined) ?? last
+  const now = (numbers.hasDataFeeOracle ? yield* askedDataFee(node, numbers, call, isSecret) : undefined) ?? last
   return now === undefined ? undefined : scaleUp(now, dataFeeFactor)
 })

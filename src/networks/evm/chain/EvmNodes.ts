@@ -1,5 +1,5 @@
 // Providers of evm chains: how nodes speak JSON-RPC and prove their chain, the newest block of each, and what an inspection asks.
-import { Clock, Context, Effect, Result } from "effect"
+import { Clock, Context, Effect, Option, Result } from "effect"
 import { isStalled, observedHead, withoutSecrets } from "../../../domain/chain/Rpc.ts"
 import type { HeadWatch, RpcConfig } from "../../../domain/chain/Rpc.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
@@ -223,11 +223,30 @@ export const makeEvmProviders = Effect.fnUntraced(function* (
   return found
 })
 
+/**
+ * A private provider on another chain is not used. Many answer nothing but `eth_sendRawTransaction`: one that does not say its chain is used,
+ * because the signature names the chain.
+ */
+const provePrivately = (id: bigint) => (node: RpcNode) =>
+  Effect.flatMap(Effect.option(node.call(chainId)), (found) =>
+    Option.isNone(found) || found.value === id
+      ? Effect.void
+      : Effect.fail(otherChainFailure(found.value, id).of(chainId.method))
+  )
+
+export const makePrivateProviders = (
+  nodeOf: (url: string) => RpcNode,
+  urls: ReadonlyArray<RpcConfig>,
+  id: number
+): Effect.Effect<Providers> => makeProviders({ nodeOf, prove: provePrivately(BigInt(id)) }, urls)
+
 export class EvmNodes extends Context.Service<
   EvmNodes,
   {
     /** The order of the providers is chosen by weight, once. */
     providers(urls: ReadonlyArray<RpcConfig>, identity: ChainIdentity): Effect.Effect<EvmProviders>
+    /** Those that get bytes and estimates alone. */
+    privateProviders(urls: ReadonlyArray<RpcConfig>, chainId: number): Effect.Effect<Providers>
     readonly heads: EvmHeads
     readonly markets: EvmMarkets.EvmMarkets
   }
@@ -238,6 +257,7 @@ export const makeEvmNodes = Effect.map(RpcNodes, (nodes) => {
   return EvmNodes.of({
     providers: (urls, identity) =>
       makeEvmProviders((url) => nodes.of(evmDialect, url), urls, identity, heads.stalledLast),
+    privateProviders: (urls, id) => makePrivateProviders((url) => nodes.of(evmDialect, url), urls, id),
     heads,
     markets: EvmMarkets.make()
   })

@@ -1,6 +1,7 @@
 // What the parts of an evm lane share: its account, its providers, its signer, and what it remembers from poll to poll.
 import { Effect, Redacted } from "effect"
 import type { SignerId } from "../../../domain/signer/Signer.ts"
+import type { Providers } from "../../../server/chains/Providers.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import { rememberedProviders, wrongKey } from "../../../server/lanes/LaneNetwork.ts"
 import type {
@@ -75,6 +76,8 @@ export interface EvmMemory extends ProviderMemory<EvmProviders> {
   readonly behind: Map<number, Moment>
   /** Masked URLs of the providers that accepted bytes that were sent again, by hash. */
   readonly acceptedBy: Map<string, ReadonlySet<string>>
+  /** Private providers, by their URLs as JSON. */
+  readonly privately: Map<string, Providers>
   /** Code of the account itself. Undefined: not asked yet. */
   accountCode: { readonly code: string; readonly readAt: Moment } | undefined
   /** Wei that a rollup charged besides gas, according to the receipt that was read last. */
@@ -98,6 +101,7 @@ export const makeMemory = (genesis: string | undefined): EvmMemory => ({
   lastRollupFee: undefined,
   passedOver: undefined,
   providers: new Map(),
+  privately: new Map(),
   beliefs: new Map(),
   polls: new Map()
 })
@@ -137,6 +141,17 @@ export const providersOf = ({ memory, nodes }: EvmContext, relayer: EvmRelayer) 
   const identity = { chainId: numbersOf(relayer).chainId, ...(genesis === undefined ? {} : { genesis }) }
   return rememberedProviders(memory, relayer.urlsKey, nodes.providers(relayer.urls, identity))
 }
+
+/** The private providers of a relayer. */
+export const privateProvidersOf = Effect.fnUntraced(function* ({ memory, nodes }: EvmContext, relayer: EvmRelayer) {
+  const { privateUrls = [] } = relayer
+  const key = JSON.stringify(privateUrls)
+  const found = memory.privately.get(key)
+  if (found !== undefined) return found
+  const made = yield* nodes.privateProviders(privateUrls, numbersOf(relayer).chainId)
+  memory.privately.set(key, made)
+  return made
+})
 
 // Signs evm transactions: the digest of the unsigned transaction, by the key of the relayer, sealed with the signature.
 

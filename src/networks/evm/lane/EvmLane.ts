@@ -2,6 +2,7 @@
 import { Clock, Effect, Metric } from "effect"
 import { Hex } from "effect/encoding"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
+import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import { firstOfEachSet, pollSets } from "../../../server/lanes/LaneNetwork.ts"
 import type {
   Finding,
@@ -13,18 +14,19 @@ import type {
   SendingNetwork
 } from "../../../server/lanes/LaneNetwork.ts"
 import { present } from "../../core/Presentation.ts"
+import type { Destination } from "../../core/Rules.ts"
 import { currentAttempts, isFinal, newestRequest, requestOf } from "../../core/Transaction.ts"
 import type { Transaction } from "../../core/Transaction.ts"
 import { poll as pollBounds } from "../../core/TransactionValues.ts"
 import * as EvmBytes from "../chain/EvmBytes.ts"
 import { agreedEstimate, callAt, isHalt, isOutOfGas, receiptOf, revertReasonOf } from "../chain/EvmCalls.ts"
 import type { CallError } from "../chain/EvmCalls.ts"
-import { findTaker } from "../chain/EvmEvidence.ts"
+import { findTaker, hashAt } from "../chain/EvmEvidence.ts"
 import { readDataFee } from "../chain/EvmMarkets.ts"
 import { EvmNodes, sendBytes } from "../chain/EvmNodes.ts"
 import type { EvmProviders } from "../chain/EvmNodes.ts"
 import { isEstimated } from "../rules/Costs.ts"
-import { nonceOf, noncesOf } from "../rules/Evm.ts"
+import { knownHashes, nonceOf, noncesOf } from "../rules/Evm.ts"
 import type { Evm, Question, ReceiptDetails, Seen, TakerEvidence } from "../rules/Evm.ts"
 import { ampleBalance } from "../rules/EvmNumbers.ts"
 import { evmRules } from "../rules/EvmRules.ts"
@@ -36,6 +38,7 @@ import {
   makeMemory,
   makeSigner,
   numbersOf,
+  privateProvidersOf,
   providersOf,
   unsignedTransactionOf,
   warmUpSigner
@@ -49,26 +52,30 @@ import * as EvmPoll from "./EvmPoll.ts"
 
 type Ask<Tag extends Question["_tag"]> = Extract<Question, { readonly _tag: Tag }>
 
-/** `Unknown` if no provider answers, even if the request gives its gas. */
+/** Whether its call and its hash are secret until a block shows them. */
+const isRoutedPrivately = ({ route }: Transaction<Evm>): boolean => route?.kind === "private"
+
+/** `Unknown` if no provider answers, even if the request gives its gas. Only private providers are asked about a private call. */
 const estimated = Effect.fnUntraced(function* (context: EvmContext, { row, seen }: Inquiry<Evm>) {
   const { transaction, relayer } = row
   const providers = yield* providersOf(context, relayer)
+  const isPrivate = isRoutedPrivately(transaction)
+  const estimating = isPrivate ? yield* privateProvidersOf(context, relayer) : providers
   const request = newestRequest(transaction)
   const call = { ...request, from: context.address }
-  const asked = providers.first((node) =>
-    Effect.all(
-      [
-        isEstimated(request) ? Effect.asSome(agreedEstimate(providers, node, call)) : Effect.succeedNone,
-        readDataFee(node, numbersOf(relayer), request, context.memory.lastRollupFee)
-      ],
-      { concurrency: 2 }
-    ).pipe(
-      Effect.map(([gas, data]): Partial<Seen> => ({
-        ...(gas._tag === "Some" ? { estimate: gas.value } : {}),
-        ...(data === undefined ? {} : { dataFee: data })
-      }))
-    )
-  )
+  const gasOf = (node: RpcNode) =>
+    isEstimated(request) ? Effect.asSome(agreedEstimate(estimating, node, call)) : Effect.succeedNone
+  const dataFeeOf = (node: RpcNode) =>
+    readDataFee(node, numbersOf(relayer), request, context.memory.lastRollupFee, isPrivate)
+  const both = isPrivate
+    ? Effect.all([isEstimated(request) ? estimating.first(gasOf) : Effect.succeedNone, providers.first(dataFeeOf)], {
+        concurrency: 2
+      })
+    : providers.first((node) => Effect.all([gasOf(node), dataFeeOf(node)], { concurrency: 2 }))
+  const asked = Effect.map(both, ([gas, data]): Partial<Seen> => ({
+    ...(gas._tag === "Some" ? { estimate: gas.value } : {}),
+    ...(data === undefined ? {} : { dataFee: data })
+  }))
   const found = yield* Effect.orElseSucceed(asked, (): Partial<Seen> => ({ estimate: { _tag: "Unknown" } }))
   return { seen: { ...seen, ...found, isInquired: true } } satisfies Finding<Evm>
 })
@@ -84,12 +91,26 @@ const noteBehind = Effect.fnUntraced(function* ({ behind }: EvmMemory, number: n
   return { ...taker, since }
 })
 
-/** Whether every provider answers, and none of them has a receipt of one of the attempts. */
-const hasNoReceipt = Effect.fnUntraced(function* (providers: EvmProviders, hashes: ReadonlyArray<string>) {
-  const answers = yield* providers.each((node) =>
-    Effect.forEach(hashes, (hash) => node.call(receiptOf(hash)), { concurrency: "unbounded" })
+/**
+ * Whether every provider answers, and none of them has a receipt of one of the attempts. Those whose hashes are secret are looked for in the
+ * block that used the nonce.
+ */
+const hasNoReceipt = Effect.fnUntraced(function* (
+  providers: EvmProviders,
+  transaction: Transaction<Evm>,
+  place: Parameters<typeof hashAt>[1],
+  head: number
+) {
+  const known = knownHashes(transaction)
+  const secret = currentAttempts(transaction).flatMap(({ hash }) => (known.includes(hash) ? [] : [hash]))
+  const answers = yield* providers.each(
+    Effect.fnUntraced(function* (node) {
+      const receipts = yield* Effect.forEach(known, (hash) => node.call(receiptOf(hash)), { concurrency: "unbounded" })
+      const shown = secret.length === 0 ? undefined : yield* hashAt(node, place, head)
+      return receipts.every((receipt) => receipt === null) && shown !== "behind" && !secret.includes(shown ?? "")
+    })
   )
-  return answers.every((receipts) => receipts?.every((receipt) => receipt === null) === true)
+  return answers.every((hasNone) => hasNone === true)
 })
 
 /** What used the nonce. What is in no attempt marks the requests that it could be, before any of them gets a new nonce. */
@@ -100,8 +121,8 @@ const findForeign = Effect.fnUntraced(function* (
 ) {
   const providers = yield* providersOf(context, relayer)
   const { address } = context
-  const hashes = currentAttempts(transaction).map(({ hash }) => hash)
-  const sought = { address, nonce, hashes, finality: numbersOf(relayer).finality }
+  const place = { address, nonce, finality: numbersOf(relayer).finality }
+  const sought = { ...place, hashes: knownHashes(transaction) }
   const find = providers.first((node) => findTaker(providers, node, sought, seen.head.number))
   const answered = yield* Effect.orElseSucceed(find, () => ({ _tag: "Behind" }) as const)
   const taker = yield* noteBehind(context.memory, transaction.number, answered)
@@ -109,7 +130,11 @@ const findForeign = Effect.fnUntraced(function* (
   const isOpen = verdict._tag === "Unproven" || verdict._tag === "Behind"
   const needsAll = isOpen && transaction.intent === "clear"
   const finding: Finding<Evm> = {
-    seen: { ...seen, taker, ...(needsAll ? { hasNoReceipt: yield* hasNoReceipt(providers, hashes) } : {}) },
+    seen: {
+      ...seen,
+      taker,
+      ...(needsAll ? { hasNoReceipt: yield* hasNoReceipt(providers, transaction, place, seen.head.number) } : {})
+    },
     ...(verdict._tag === "Taken" && verdict.call !== undefined ? { foreign: [verdict.call] } : {})
   }
   return finding
@@ -128,7 +153,8 @@ const findRevertReason = Effect.fnUntraced(function* (
   { isWanted, ordinal, receipt }: Ask<"RevertReason">
 ) {
   const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
-  const providers = yield* providersOf(context, relayer)
+  const isPrivate = isRoutedPrivately(transaction)
+  const providers = isPrivate ? yield* privateProvidersOf(context, relayer) : yield* providersOf(context, relayer)
   const answer =
     attempt === undefined
       ? undefined
@@ -314,17 +340,35 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
     inquire: (_, inquiries) =>
       Effect.forEach(inquiries, (inquiry) => answerInquiry(context, inquiry), { concurrency: "unbounded" }),
     sign: (unsigned) => signer.sign(unsigned.relayer.signerId, unsignedTransactionOf(unsigned)),
-    broadcast: Effect.fnUntraced(function* (relayer: EvmRelayer, raw: Uint8Array, sends: number) {
-      const providers = yield* providersOf(context, relayer)
+    broadcast: Effect.fnUntraced(function* (
+      relayer: EvmRelayer,
+      raw: Uint8Array,
+      sends: number,
+      destination: Destination
+    ) {
       const send = sendBytes(`0x${Hex.encode(raw)}`)
-      const heard = yield* providers.broadcast(
-        (node) => Effect.map(send(node), (answer) => ({ answer, url: node.url })),
-        sends
+      const privately = Effect.flatMap(privateProvidersOf(context, relayer), (providers) =>
+        Effect.map(providers.each(send), (answers) => answers.filter((answer) => answer !== undefined))
       )
-      if (sends > 0) yield* rememberHosts(context, raw, heard)
-      const answers = heard.map(({ answer }) => answer)
-      yield* logUnknown(answers)
-      return answers
+      const normally = Effect.gen(function* () {
+        const providers = yield* providersOf(context, relayer)
+        const heard = yield* providers.broadcast(
+          (node) => Effect.map(send(node), (answer) => ({ answer, url: node.url })),
+          sends
+        )
+        if (sends > 0) yield* rememberHosts(context, raw, heard)
+        return heard.map(({ answer }) => answer)
+      })
+      // Both at once: normal providers do not wait for a private one that is dead.
+      const [toPrivate, toNormal] = yield* Effect.all(
+        [
+          destination === "public" ? Effect.succeed([]) : privately,
+          destination === "private" ? Effect.succeed([]) : normally
+        ],
+        { concurrency: 2 }
+      )
+      yield* logUnknown([...toPrivate, ...toNormal])
+      return destination === "private" ? toPrivate : toNormal
     }),
     broadcastsAtOnce: (relayers) => (relayers.every((relayer) => numbersOf(relayer).hasMempool) ? inParallel : 1),
     noteFinal: (transaction) => {

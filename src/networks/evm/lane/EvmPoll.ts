@@ -11,7 +11,7 @@ import type { Receipt, Transaction } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import * as Calls from "../chain/EvmCalls.ts"
 import type { Block } from "../chain/EvmCalls.ts"
-import { opinionsOf } from "../chain/EvmEvidence.ts"
+import { hashAt, opinionsOf } from "../chain/EvmEvidence.ts"
 import type { BlockClaim, ClaimOpinions } from "../chain/EvmEvidence.ts"
 import { readDataFee } from "../chain/EvmMarkets.ts"
 import type { EvmNodes, EvmProviders } from "../chain/EvmNodes.ts"
@@ -153,19 +153,32 @@ const floorBlock = ({ lane }: EvmPollOptions, { at, count }: AccountReading): Re
     : []
 }
 
+/** Hashes of private attempts that blocks show at their nonces: they are not secret any more. */
+const readPlaced = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions, { at, count }: AccountReading) {
+  const { lane, numbers, transactions } = asked
+  const { finality } = numbers
+  const found = yield* Effect.forEach(
+    transactions.filter((transaction) => questionsOf(transaction, count).place !== undefined),
+    Effect.fnUntraced(function* (transaction) {
+      const nonce = nonceOf(transaction) ?? 0
+      const hash = yield* hashAt(node, { address: lane.address, nonce, finality }, at.head.number)
+      return currentAttempts(transaction).flatMap((attempt) => (attempt.hash === hash ? [attempt.hash] : []))
+    }),
+    atOnce
+  )
+  return found.flat()
+})
+
 const readDetails = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions, seen: AccountReading) {
   const { memory, nodes, now, numbers, transactions } = asked
   const { head, hashesAt } = seen.at
   const questions = transactions.map((transaction) => questionsOf(transaction, seen.count))
   const heights = new Set([...questions.flatMap(({ block }) => block ?? []), ...floorBlock(asked, seen)])
   const code = yield* readCode(node, asked)
+  const placed = yield* readPlaced(node, asked, seen)
   const found = yield* Effect.all(
     {
-      receipts: readReceipts(
-        node,
-        questions.flatMap(({ receipts }) => receipts),
-        asked
-      ),
+      receipts: readReceipts(node, [...questions.flatMap(({ receipts }) => receipts), ...placed], asked),
       pool: readPool(node, asked, seen),
       hashes: hashesAt(heights),
       market: nodes.markets.at({ node, providers: asked.providers, head }, numbers),

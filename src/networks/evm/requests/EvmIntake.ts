@@ -13,10 +13,11 @@ import { present } from "../../core/Presentation.ts"
 import { TransactionConflict } from "../../core/Rules.ts"
 import { exceeded, TransactionLimitExceeded } from "../../core/TransactionLimits.ts"
 import type { NetworkLimits } from "../../core/TransactionLimits.ts"
+import type { Route } from "../../core/Transaction.ts"
 import type { Speed } from "../../core/TransactionValues.ts"
 import * as EvmBytes from "../chain/EvmBytes.ts"
 import { balanceOf, blockAt, codeOf, nodeEstimate } from "../chain/EvmCalls.ts"
-import type { NodeEstimate } from "../chain/EvmCalls.ts"
+import type { CallFields, NodeEstimate } from "../chain/EvmCalls.ts"
 import { readDataFee } from "../chain/EvmMarkets.ts"
 import { EvmNodes } from "../chain/EvmNodes.ts"
 import {
@@ -27,6 +28,7 @@ import {
   limitedOwnCall,
   ownCodeCall,
   policyViolationsOf,
+  routeOf,
   violationsOf
 } from "../rules/Admission.ts"
 import type { Admission } from "../rules/Admission.ts"
@@ -234,14 +236,22 @@ interface SimulationLimits {
 }
 
 const makeSimulation = Effect.gen(function* () {
-  const { first: nodes } = yield* makeRelayerNodes
+  const nodes = yield* makeRelayerNodes
   const { markets } = yield* EvmNodes
   const ledger = yield* Ledger
   const outboundWork = yield* OutboundWork
 
+  /** Only private providers may see the call. */
+  const estimatePrivately = ({ relayer, numbers }: EvmSender, call: CallFields) =>
+    Effect.orElseSucceed(
+      nodes.firstPrivate(relayer.id, numbers.chainId, (node) => nodeEstimate(node, call)),
+      (): NodeEstimate => ({ _tag: "Refused", words: "no private provider answers" })
+    )
+
   const askNode = Effect.fnUntraced(function* (node: RpcNode, body: SendEvmTransaction, sender: EvmSender) {
     const { relayer, numbers } = sender
     const { to, value, data } = body
+    const isPrivate = routeOf(body, evmTermsOf(sender)) !== undefined
     const call = {
       from: relayer.address,
       value,
@@ -252,8 +262,8 @@ const makeSimulation = Effect.gen(function* () {
       [
         node.call(blockAt("latest")),
         node.call(balanceOf(relayer.address)),
-        nodeEstimate(node, call),
-        readDataFee(node, numbers, call),
+        isPrivate ? estimatePrivately(sender, call) : nodeEstimate(node, call),
+        readDataFee(node, numbers, call, undefined, isPrivate),
         readDataFee(node, numbers, { to: relayer.address, value: 0n }),
         isOwnCall(body, relayer.address) ? node.call(codeOf(relayer.address)) : Effect.succeed("0x")
       ],
@@ -280,7 +290,7 @@ const makeSimulation = Effect.gen(function* () {
   ) {
     const sender = evmSenderOf(target, account)
     const reserved = yield* ledger.reserved(account)
-    const ask = nodes(account.relayerId, sender.numbers.chainId, (node) => askNode(node, body, sender))
+    const ask = nodes.first(account.relayerId, sender.numbers.chainId, (node) => askNode(node, body, sender))
     const { code, ...known } = yield* outboundWork.run(ask)
     const limit = forbidden ?? limitViolation(body, limits)
     const own = ownCallViolation(body, target, limits, code)
@@ -335,11 +345,23 @@ export const make = Effect.gen(function* () {
     }
     const limit = limitViolation(body, limits)
     if (limit !== undefined) return yield* TransactionLimitExceeded.of(limit, prefix)
+    // Nothing is accepted as private before each path keeps what the policy promises.
     if (evmTermsOf(target).isPrivate) {
       return yield* new TransactionConflict({
         error: "the relayer's policy asks for private transactions, which are not supported yet"
       })
     }
+  })
+
+  /** Without a private URL nobody could get the bytes. */
+  const checkRoute = Effect.fnUntraced(function* (route: Route | undefined, target: EvmTarget) {
+    if (route === undefined) return
+    if (!evmTermsOf(target).hasPrivateProviders) {
+      return yield* new TransactionConflict({
+        error: "no_private_rpc: private_rpc_urls of the relayer's network names no URL with a weight above 0"
+      })
+    }
+    return yield* new TransactionConflict({ error: "private transactions are not supported yet" })
   })
 
   const intake: Intake<Evm> = {
@@ -349,12 +371,16 @@ export const make = Effect.gen(function* () {
     namesOf: ({ external_id }) => Effect.succeed(present("externalId", external_id)),
     admit: Effect.fnUntraced(function* (body, { target }, { now, ...allowance }) {
       yield* check(body, target, allowance)
+      const terms = evmTermsOf(target)
+      const route = routeOf(body, terms)
+      yield* checkRoute(route, target)
       const request = requestOfBody(body)
       const { not_before, nonce, external_id, priority = 0 } = body
       const admitted: Admitted<Evm> = {
         request,
         facts: {},
-        validUntil: deadlineOf(body, now),
+        validUntil: deadlineOf(body, terms, now),
+        ...present("route", route),
         priority,
         ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
         ...(nonce === undefined ? {} : { requiredSequence: BigInt(nonce) }),

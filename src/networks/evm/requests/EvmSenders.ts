@@ -37,10 +37,18 @@ type Use<A> = (node: RpcNode) => Effect.Effect<A, RpcFailure>
 export const makeRelayerNodes = Effect.gen(function* () {
   const nodes = yield* EvmNodes
   const providers = yield* makeRelayerProviders((urls, chainId: number) => nodes.providers(urls, { chainId }))
+  const secret = yield* makeRelayerProviders(
+    (urls, chainId: number) => nodes.privateProviders(urls, chainId),
+    ({ privateUrls = [] }) => privateUrls
+  )
 
   /** Asks a provider of the relayer, and the next one if it fails. */
   const first = <A>(id: RelayerId, chainId: number, use: Use<A>) =>
     Effect.flatMap(providers.of(id, chainId), (found) => providers.first(found, use))
+
+  /** Asks a private provider of the relayer, and the next one if it fails: no other one may see the call. */
+  const firstPrivate = <A>(id: RelayerId, chainId: number, use: Use<A>) =>
+    Effect.flatMap(secret.of(id, chainId), (found) => secret.first(found, use))
 
   /** Asks all providers of the relayer. Those that do not answer are left out. */
   const each = <A>(id: RelayerId, chainId: number, use: Use<A>) =>
@@ -48,5 +56,5 @@ export const makeRelayerNodes = Effect.gen(function* () {
       Effect.map((answers) => answers.filter((answer) => answer !== undefined))
     )
 
-  return { first, each }
+  return { first, firstPrivate, each }
 })

@@ -10,12 +10,13 @@ import type { RpcError } from "../../core/NodeCall.ts"
 import { present } from "../../core/Presentation.ts"
 import { includes, isCallListed } from "../../core/TransactionLimits.ts"
 import type { NetworkLimits } from "../../core/TransactionLimits.ts"
+import type { Route } from "../../core/Transaction.ts"
 import { timing } from "../../core/TransactionRequests.ts"
 import { defaultValidity } from "../../core/TransactionValues.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import { byteLength, givenFees, minimumGas } from "./Costs.ts"
 import type { EvmTarget, EvmTerms, Request } from "./Evm.ts"
-import { initCode, networkNumbers } from "./EvmNumbers.ts"
+import { initCode, networkNumbers, privateValidity } from "./EvmNumbers.ts"
 import { SendEvmTransaction } from "./EvmSchemas.ts"
 import { maxFeeOf } from "./Market.ts"
 
@@ -161,6 +162,30 @@ const priceCap: TermsRule = (request, { terms: { cap } }) => {
   return { field, message: `must be at most ${cap}, the gas_price_cap of the relayer` }
 }
 
+/** Whether only private providers are to get it: what the request says, else the policy. */
+const isPrivateSend = (
+  { private: wanted }: Pick<SendEvmTransaction, "private">,
+  { isPrivate }: Pick<EvmTerms, "isPrivate">
+): boolean => wanted ?? isPrivate
+
+/** Policy changes touch later sends only: the route is a fact of the transaction. Undefined: it is public. */
+export const routeOf = (request: Pick<SendEvmTransaction, "private">, terms: EvmTerms): Route | undefined => {
+  if (!isPrivateSend(request, terms)) return undefined
+  const { fallbackAfter } = terms
+  return { kind: "private", ...(fallbackAfter === undefined ? {} : { fallbackAfter }) }
+}
+
+const route: Rule = (request, { terms }) =>
+  request.private === false && terms.isPrivate
+    ? { field: "private", message: "cannot be false, because the relayer's policy asks for private transactions" }
+    : undefined
+
+/** Private providers include nothing without a tip. */
+const privateTip: Rule = (request, { terms }) =>
+  isPrivateSend(request, terms) && request.max_priority_fee_per_gas === 0n
+    ? { field: "max_priority_fee_per_gas", message: "must be at least 1 for a private transaction" }
+    : undefined
+
 const creation: Rule = ({ to, data = "0x" }) =>
   to === undefined && byteLength(data) > initCode.maxBytes
     ? { field: "data", message: `must be at most ${initCode.maxBytes} bytes of init code (EIP-3860)` }
@@ -169,7 +194,13 @@ const creation: Rule = ({ to, data = "0x" }) =>
 /** A send without `valid_until` ends eight hours after it may begin. */
 const times = timing(defaultValidity)
 
-export const { deadlineOf } = times
+/** A private one ends after an hour: while nobody includes it, it holds its lane. */
+const privateTimes = timing(privateValidity)
+
+type Ending = Pick<SendEvmTransaction, "valid_until" | "not_before" | "private">
+
+export const deadlineOf = (request: Ending, terms: EvmTerms, now: Moment): Moment =>
+  (isPrivateSend(request, terms) ? privateTimes : times).deadlineOf(request, now)
 
 /** What the relayer's policy forbids, however valid the request is. */
 const policyRules: ReadonlyArray<TermsRule> = [receiver, called, priceCap]
@@ -179,8 +210,11 @@ const rules: ReadonlyArray<Rule> = [
   gasLimit,
   priceType,
   creation,
+  route,
+  privateTip,
   times.deadline,
-  times.beginning,
+  (request, admission) =>
+    (isPrivateSend(request, admission.terms) ? privateTimes : times).beginning(request, admission),
   ...policyRules
 ]
 
@@ -202,7 +236,7 @@ export const violationsOf = (request: SendEvmTransaction, admission: Admission):
 
 export const evmTermsOf = ({ relayer: { address, policies = {} }, network }: EvmTarget): EvmTerms => {
   const numbers = networkNumbers(network)
-  const { gas_price_cap, whitelist_receivers, whitelist_selectors } = policies
+  const { gas_price_cap, private_fallback_after_seconds: fallback, whitelist_receivers, whitelist_selectors } = policies
   return {
     address,
     ...(gas_price_cap === undefined ? {} : { cap: gas_price_cap }),
@@ -210,6 +244,8 @@ export const evmTermsOf = ({ relayer: { address, policies = {} }, network }: Evm
     isEip1559: policies.eip1559_pricing ?? numbers.isEip1559,
     estimatesGas: policies.gas_limit_estimation !== false,
     isPrivate: policies.private_transactions === true,
+    ...(fallback === undefined ? {} : { fallbackAfter: fallback * 1000 }),
+    hasPrivateProviders: (network.private_rpc_urls ?? []).some(({ weight }) => weight > 0),
     wantsRevertReason: policies.include_revert_data === true,
     ...(whitelist_receivers === undefined ? {} : { receivers: [...whitelist_receivers, address] }),
     ...present("selectors", whitelist_selectors),

@@ -16,9 +16,9 @@ import type { Moment } from "../../core/TransactionValues.ts"
 import { endOf } from "../../core/Transition.ts"
 import { isOwnCall } from "./Admission.ts"
 import { availableOf, evmReservationOf, withPayment } from "./Costs.ts"
-import { depthOf, isDeep, nonceOf, noncesOf, requiredNonceOf, verdictOn } from "./Evm.ts"
+import { depthOf, isDeep, isPrivate, nonceOf, noncesOf, requiredNonceOf, verdictOn } from "./Evm.ts"
 import type { Evm, ForeignCall, Seen } from "./Evm.ts"
-import { indexPatience, unknownRefusalsBeforeHold } from "./EvmNumbers.ts"
+import { indexPatience, privateBlocks, unknownRefusalsBeforeHold } from "./EvmNumbers.ts"
 import {
   allowSignature,
   candidates,
@@ -30,6 +30,7 @@ import {
   isDropped,
   isHeldByWords,
   isPassedOver,
+  lacksProviders,
   needsEstimate,
   pollNext,
   yielded,
@@ -38,6 +39,7 @@ import {
 import type { Due, DueSignature, Former } from "./InFlight.ts"
 import { couldBe, takerVerdictOf } from "./LaneNonces.ts"
 import { maxFeeOf } from "./Market.ts"
+import { blocksWaited, rerouting } from "./Route.ts"
 
 // Decisions about a transaction whose nonce the chain has passed without a receipt of one of its attempts.
 
@@ -198,6 +200,17 @@ const refusedCause = (situation: Situation<Evm, Seen>, former: Former): Cause | 
     : undefined
 }
 
+/** What no block includes although three could have paid for it. Many private providers include nothing that reverts. */
+const notIncluded = (situation: Situation<Evm, Seen>, { newest }: Former): Cause | undefined => {
+  const { transaction, view } = situation
+  const { route, validUntil } = transaction
+  const blocks = blocksWaited(situation)
+  if (route?.since === undefined || blocks < privateBlocks.beforeShown) return undefined
+  if ((view.market?.baseFee ?? 0n) > maxFeeOf(newest.offer.fees)) return undefined
+  const fallback = route.fallbackAfter === undefined ? validUntil : route.since + route.fallbackAfter
+  return cause("private_not_included", { blocks, sends: newest.sends, until: Math.min(fallback, validUntil) })
+}
+
 const waitingCause = (situation: Situation<Evm, Seen>, former: Former, due: Due): Cause => {
   const { transaction, isDeepReorg, view } = situation
   const { newest } = former
@@ -208,16 +221,23 @@ const waitingCause = (situation: Situation<Evm, Seen>, former: Former, due: Due)
     const why = intentCause(transaction)
     return isNoop(newest) ? { ...why, figures: { ...why.figures, hash: newest.hash } } : why
   }
+  if (lacksProviders(situation, newest)) return cause("no_private_rpc")
   const refused = refusedCause(situation, former)
   if (refused !== undefined) return refused
   const stalled = newest.firstSent && stalledCause(situation, newest.firstSent.at)
   if (stalled !== undefined) return stalled
+  const passedOver = notIncluded(situation, former)
+  if (passedOver !== undefined) return passedOver
+  if (due === "after_predecessors" && transaction.route !== undefined) {
+    return cause("waits_for_predecessors", { nonce })
+  }
   const { acceptedBy = [] } = view
   const accepted = { sends: newest.sends, ...(acceptedBy.length === 0 ? {} : { host: acceptedBy.join(", ") }) }
   if (isDropped(situation, former)) return cause("dropped_by_node", accepted)
   if (isPassedOver(situation, former)) return cause("accepted_not_included", accepted)
   if (state === "signed") return cause("sending", { sends: newest.sends })
-  return cause(due === "now" ? "not_in_pool_rebroadcast" : "in_pool", { sends: newest.sends })
+  const isMissing = due === "now" && !isPrivate(transaction, newest)
+  return cause(isMissing ? "not_in_pool_rebroadcast" : "in_pool", { sends: newest.sends })
 }
 
 /** What nothing else applies to is sent again if that is due. `blocked`: why a signature that is due is not made. */
@@ -254,7 +274,14 @@ const progress = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   return yieldsNonce(situation, former, signature.failure) ?? wait(situation, former, signature.failure)
 }
 
-export const decideInFlight = firstOf<Evm, Seen>([receipt, decideTaken, deadline], progress)
+const sendAgain = (situation: Situation<Evm, Seen>): Commands<Evm> => {
+  const former = formerOf(situation.transaction)
+  if (former === undefined) return [pollNext(situation)]
+  const held = hold(situation, waitingCause(situation, former, "not_yet"))
+  return [Command.Broadcast({ ordinals: candidates(former.attempts, former.newest) }), ...held]
+}
+
+export const decideInFlight = firstOf<Evm, Seen>([receipt, decideTaken, deadline, rerouting(sendAgain)], progress)
 
 /**
  * `Gone`: the chain has another block at that height. `Agreed`: the block is deep, and another provider has the same receipt in

@@ -29,7 +29,7 @@ import type { Shortage } from "./Costs.ts"
 import { decideInFlight, decideMined } from "./DecideInFlight.ts"
 import { nonceOf, noncesOf, requiredNonceOf } from "./Evm.ts"
 import type { Evm, Seen } from "./Evm.ts"
-import { estimateGrace, maxNonce, predecessorGrace } from "./EvmNumbers.ts"
+import { estimateGrace, maxNonce, predecessorGrace, privateEstimateWait } from "./EvmNumbers.ts"
 import { candidates, formerOf, hold, isDueUnseen, pollNext, rows } from "./InFlight.ts"
 import { atMost, floorOf, marketFor, maxFeeOf, toCeiling } from "./Market.ts"
 import type { Fees, Market } from "./Market.ts"
@@ -65,6 +65,12 @@ const priceAboveCap: Row<Evm, Seen> = (situation) => {
   // The limit of a key says nothing about the transactions of other keys.
   return hold(situation, why, limit === "cap" ? "relayer" : "transaction")
 }
+
+/** It would hold its nonce, and everything behind it, while nobody may get its bytes. Others pass it. */
+const noPrivateProviders: Row<Evm, Seen> = (situation) =>
+  situation.transaction.route?.kind === "private" && !situation.terms.hasPrivateProviders
+    ? hold(situation, cause("no_private_rpc"))
+    : undefined
 
 /** A nonce behind bytes that every node refuses in words that nobody understands would have to be cleared as well. */
 const behindRefused: Row<Evm, Seen> = (situation) => {
@@ -158,15 +164,20 @@ const funds: Row<Evm, Seen> = (situation) => {
  */
 const notEstimated = (situation: Situation<Evm, Seen>, error: string): Commands<Evm> => {
   const { transaction, now } = situation
-  const until = (transaction.cause?.code === "call_not_estimated" ? transaction.causeSince : now) + maxWaitForFunds
+  const isPrivate = transaction.route?.kind === "private"
+  const since = transaction.cause?.code === "call_not_estimated" ? transaction.causeSince : now
+  const until = since + (isPrivate ? privateEstimateWait : maxWaitForFunds)
   const why = cause("call_not_estimated", { error, until })
-  return now >= until ? [finish({ state: "failed", cause: why })] : hold(situation, why)
+  if (now < until) return hold(situation, why)
+  return [finish({ state: "failed", cause: isPrivate ? cause("private_estimate_unavailable", { error }) : why })]
 }
 
 /** No answer, or two different ones: the next block may bring an answer. */
 const notEstimatedYet = (situation: Situation<Evm, Seen>, error: string): Commands<Evm> => {
   const { cause: before, causeSince } = situation.transaction
-  if (before?.code === "call_not_estimated") return notEstimated(situation, error)
+  // No normal provider knows whether a private one comes back, and none of the others waits for it.
+  const isPrivate = situation.transaction.route?.kind === "private"
+  if (before?.code === "call_not_estimated" || isPrivate) return notEstimated(situation, error)
   const since = before?.code === "providers_unavailable" ? causeSince : situation.now
   return situation.now - since < estimateGrace
     ? hold(situation, cause("providers_unavailable"), "relayer")
@@ -219,6 +230,7 @@ const decideFirstSignature = firstOf<Evm, Seen>(
     // The first row that holds decides.
     gasAboveBlock,
     ownCall,
+    noPrivateProviders,
     rows.signer,
     rows.windowFull,
     behindRefused,

@@ -5,7 +5,8 @@ import type { EvmNetwork } from "../../../domain/network/Network.ts"
 import type { EvmRelayer } from "../../../domain/relayer/Relayer.ts"
 import type { Family } from "../../core/Family.ts"
 import type { Opinion } from "../../core/Rows.ts"
-import { currentAttempts, isFinal } from "../../core/Transaction.ts"
+import type { Destination } from "../../core/Rules.ts"
+import { currentAttempts, isFinal, isNoop } from "../../core/Transaction.ts"
 import type { Attempt, Lane, Receipt, Transaction } from "../../core/Transaction.ts"
 import type { Moment, Point, Speed } from "../../core/TransactionValues.ts"
 import { absencesBeforeRebroadcast } from "./EvmNumbers.ts"
@@ -14,12 +15,41 @@ import type { EvmTransaction, NonceState, ReplaceEvmTransaction, SendEvmTransact
 import type { Fees, Market } from "./Market.ts"
 import type { NodeAnswer, Refusal } from "./Refusal.ts"
 
+// Which providers get the bytes of a transaction, and which of its hashes are secret.
+
+type Routed = Pick<Transaction, "route" | "origin">
+
+/**
+ * A no-op is no secret, and private providers alone may never mine it: they take a transfer to the sender itself as the word "cancel". The
+ * no-op of a gap uses a nonce that later private transactions wait for.
+ */
+export const destinationOf = ({ route, origin }: Routed, attempt: Pick<Attempt, "kind">): Destination => {
+  if (route === undefined) return origin === "request" ? "public" : "both"
+  return isNoop(attempt) || route.kind === "fell_back" ? "both" : "private"
+}
+
+/** Whether only private providers get the bytes. */
+export const isPrivate = (transaction: Routed, attempt: Pick<Attempt, "kind">): boolean =>
+  destinationOf(transaction, attempt) === "private"
+
+/** Whether no provider that is not private may be asked by the hash: only a block shows it to everybody. */
+export const isSecret = (
+  transaction: Routed & Pick<Transaction, "mined">,
+  attempt: Pick<Attempt, "kind" | "ordinal">
+): boolean => isPrivate(transaction, attempt) && transaction.mined?.ordinal !== attempt.ordinal
+
+/** Hashes that any provider may be asked by. */
+export const knownHashes = (transaction: Transaction<Evm>): ReadonlyArray<string> =>
+  currentAttempts(transaction).flatMap((attempt) => (isSecret(transaction, attempt) ? [] : [attempt.hash]))
+
 // What a poll asks providers about one transaction, and what it has seen of the chain. What is not asked is unknown. Absent
 // always means unknown, never "there is none".
 
 export interface Questions {
   /** Hashes whose receipts are read: any of the attempts can be the one that was mined. */
   readonly receipts: ReadonlyArray<string>
+  /** Nonce whose transaction is looked for in its block, because it may be one whose hash is secret. Absent: none. */
+  readonly place?: number
   /** Hash that is looked up in the pool. Absent: none. */
   readonly pooled?: string
   /** Height whose block hash is read, at a second provider as well if the block is deep. Absent: none. */
@@ -29,14 +59,18 @@ export interface Questions {
 const noQuestions: Questions = { receipts: [] }
 
 /** `count`: transactions of the account in the same poll. Only final transactions are not asked about. */
-export const questionsOf = (transaction: Transaction, count: number): Questions => {
+export const questionsOf = (transaction: Transaction<Evm>, count: number): Questions => {
   const { mined, place } = transaction
   if (place?.sequence === undefined || isFinal(transaction)) return noQuestions
   if (mined !== undefined) return { receipts: [], block: mined.receipt.height }
   const attempts = currentAttempts(transaction)
-  if (place.sequence < BigInt(count)) return { receipts: attempts.map(({ hash }) => hash) }
+  if (place.sequence < BigInt(count)) {
+    const receipts = knownHashes(transaction)
+    return receipts.length === attempts.length ? { receipts } : { receipts, place: Number(place.sequence) }
+  }
   const newest = attempts.at(-1)
-  return newest === undefined || newest.sends === 0 ? noQuestions : { receipts: [], pooled: newest.hash }
+  if (newest === undefined || newest.sends === 0 || isSecret(transaction, newest)) return noQuestions
+  return { receipts: [], pooled: newest.hash }
 }
 
 /** What a receipt has besides the neutral fields. */
@@ -323,6 +357,10 @@ export interface EvmTerms {
   readonly estimatesGas: boolean
   /** Whether transactions are to bypass the public mempool. */
   readonly isPrivate: boolean
+  /** Milliseconds at the chain's count after which a private transaction becomes public. Absent: it does not. */
+  readonly fallbackAfter?: number
+  /** Whether its network has private providers. */
+  readonly hasPrivateProviders: boolean
   /** Whether the reason of a revert is looked up. */
   readonly wantsRevertReason: boolean
   /** Who may receive something, the relayer included. Absent: everybody. */
@@ -340,6 +378,8 @@ export interface EvmSurvey {
   readonly open: number
   /** Lowest nonce in flight that no node has accepted. Absent: there is none. */
   readonly lowestUnaccepted?: number | undefined
+  /** Nonces in flight whose bytes private providers do not get. Absent: there are none. */
+  readonly publics?: ReadonlyArray<number>
   /** Whether every node refuses one in flight, of which no node has accepted bytes, in words that nobody understands. */
   readonly isRefused?: true
 }

@@ -103,6 +103,24 @@ export const yielding = { patience: 3, atMost: 3 } as const
 /** Accepted sends without a block, after which a transaction shows which providers have accepted it. */
 export const sendsBeforePassedOver = 2
 
+/**
+ * Blocks after which private providers get the same bytes again, and after which a transaction shows that they do not include it. Flashbots
+ * Protect keeps bytes for 25 blocks (docs.flashbots.net, November 2026).
+ */
+export const privateBlocks = { betweenSends: 5, beforeShown: 3 } as const
+
+/** Milliseconds after which a private transaction without a deadline ends. */
+export const privateValidity = 3600 * second
+
+/** Milliseconds for which a private call waits for an estimate: no other provider is asked, so that a longer wait brings none. */
+export const privateEstimateWait = 120 * second
+
+/**
+ * Milliseconds after a restore was noticed, in which no operator may send a private transaction again: bytes that were sent after the copy
+ * are seen nowhere, and private providers keep them for up to 25 blocks of 12 seconds, and once more if they were sent again.
+ */
+export const privateRestoreWait = 900 * second
+
 /** Broadcasts in a row that every provider refuses in unknown words, before a person has to look: a node may have been restarted. */
 export const unknownRefusalsBeforeHold = 3
 

@@ -4,24 +4,26 @@ import { canonical } from "../../../domain/chain/Amount.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import { cause } from "../../core/Cause.ts"
 import type { Cause, Code, Figures } from "../../core/Cause.ts"
-import { cancelOpen, Command, deadlineViolations, replaced } from "../../core/Rules.ts"
-import type { Cancellation, Heard, Predecessors, Rules, TransactionConflict } from "../../core/Rules.ts"
+import { cancelOpen, Command, deadlineViolations, replaced, TransactionConflict } from "../../core/Rules.ts"
+import type { Answer, Cancellation, Heard, Predecessors, Rules } from "../../core/Rules.ts"
 import { afterSend, currentAttempts, isInFlight, isNoop, newestRequest } from "../../core/Transaction.ts"
 import type { Attempt, Transaction } from "../../core/Transaction.ts"
 import { fasterOf, Speed } from "../../core/TransactionValues.ts"
 import type { Moment, Point, TransactionId } from "../../core/TransactionValues.ts"
+import { resolve } from "../../core/Transition.ts"
 import { evmTermsOf, isCallAllowed, isReceiverAllowed } from "./Admission.ts"
 import { costOf, givenFees, maxFeesOf, paidOf, speedOf } from "./Costs.ts"
 import { decide } from "./Decision.ts"
-import { nonceOf } from "./Evm.ts"
+import { destinationOf, isPrivate, nonceOf } from "./Evm.ts"
 import type { Evm, EvmSurvey, Priced, Request } from "./Evm.ts"
-import { networkNumbers, pollInterval, unknownRefusalsBeforeHold } from "./EvmNumbers.ts"
+import { networkNumbers, pollInterval, privateRestoreWait, unknownRefusalsBeforeHold } from "./EvmNumbers.ts"
 import { EvmTransaction } from "./EvmSchemas.ts"
 import { explain, show } from "./EvmWords.ts"
 import { couldBe } from "./LaneNonces.ts"
 import { highest, isReplacement, maxFeeOf, minimumReplacement, tipOf } from "./Market.ts"
 import { classify, isUnexplained, minimumNeeded, wordsOf } from "./Refusal.ts"
 import type { NodeAnswer, Refusal } from "./Refusal.ts"
+import { isHeldBack, publicNonces } from "./Route.ts"
 
 // What the answers of nodes to one broadcast mean for the attempt, its transaction and its lane.
 
@@ -80,7 +82,7 @@ const intendOf = (transaction: Transaction<Evm>, attempt: Attempt<Evm>, refusal:
     ? { follows: Command.Intend({ intent: "clear", clearCode: "refused_by_all", cause: cause("refused_by_all") }) }
     : {}
 
-/** No answers: no provider could be asked. */
+/** No answers: no provider could be asked. What private providers say ends nothing, and says nothing about the pools of others. */
 export const hear = (
   transaction: Transaction<Evm>,
   attempt: Attempt<Evm>,
@@ -98,8 +100,8 @@ export const hear = (
     }),
     isAccepted,
     triesOlder: isRefused && refusal?.class !== "nonce",
-    isWindowFull: answers.some((answer) => classify(answer) === "window"),
-    ...intendOf(transaction, attempt, refusal)
+    isWindowFull: !isPrivate(transaction, attempt) && answers.some((answer) => classify(answer) === "window"),
+    ...(isPrivate(transaction, attempt) ? {} : intendOf(transaction, attempt, refusal))
   }
 }
 
@@ -115,6 +117,25 @@ export const cancel = (transaction: Transaction<Evm>): Result.Result<Cancellatio
   // Its bytes may be out although the ledger does not know of them: an operator decides.
   if (transaction.restored) return Result.succeed({ ...intend, cause: cause("restored_unproven") })
   return Result.succeed({ _tag: "finish" })
+}
+
+/**
+ * Bytes that left after the copy was made are seen nowhere while private providers keep them. The wait begins when the restore was noticed.
+ */
+const resolved = (
+  transaction: Transaction<Evm>,
+  answer: Answer,
+  { now, usedBelow }: { readonly now: Moment; readonly usedBelow: bigint }
+): Result.Result<Command<never>, TransactionConflict> => {
+  const { causeSince, route } = transaction
+  const end = Math.max(causeSince, route?.since ?? -Infinity) + privateRestoreWait
+  return route?.kind === "private" && answer === "send" && now < end
+    ? Result.fail(
+        new TransactionConflict({
+          error: `is private: its bytes may be with private providers, which show nothing. Try again ${Math.ceil((end - now) / 60_000)} minutes later`
+        })
+      )
+    : resolve(transaction, answer, usedBelow)
 }
 
 /** Given fees have to replace what was sent. Undefined: they do, or the request gives none. */
@@ -181,7 +202,8 @@ const causeBehind = (
   const figures = figuresOf(front, id)
   const nonce = nonceOf(transaction)
   if (nonce === undefined) return cause("waits_for_predecessors", { ...transaction.cause?.figures, ...figures })
-  const isBehind = (nonceOf(front) ?? nonce) < nonce && isAtNoNode(front)
+  const isHidden = isAtNoNode(front) || front.route?.kind === "private"
+  const isBehind = (nonceOf(front) ?? nonce) < nonce && isHidden
   return isBehind ? cause("waits_for_predecessors", { nonce, ...figures }) : undefined
 }
 
@@ -303,11 +325,14 @@ const isAccepted = (transaction: Transaction<Evm>): boolean =>
   currentAttempts(transaction).some(({ outcome }) => outcome === "accepted")
 
 /** Those behind it would be refused as well, or wait for it. */
-const isRefusedByAll = (transaction: Transaction<Evm>): boolean =>
-  transaction.state === "signed" &&
-  (currentAttempts(transaction).at(-1)?.refusal?.times ?? 0) >= unknownRefusalsBeforeHold
+const isRefusedByAll = (transaction: Transaction<Evm>): boolean => {
+  const newest = currentAttempts(transaction).at(-1)
+  if (newest === undefined || transaction.state !== "signed" || isPrivate(transaction, newest)) return false
+  return (newest.refusal?.times ?? 0) >= unknownRefusalsBeforeHold
+}
 
 const survey = (open: ReadonlyArray<Transaction<Evm>>): EvmSurvey => {
+  const publics = publicNonces(open)
   let found: EvmSurvey = { urgency: "safeLow", open: open.length }
   for (const transaction of open) {
     const urgency = fasterOf(found.urgency, speedOf(newestRequest(transaction)))
@@ -321,7 +346,7 @@ const survey = (open: ReadonlyArray<Transaction<Evm>>): EvmSurvey => {
         nonce === undefined || lowestUnaccepted === undefined ? lowestUnaccepted : Math.min(lowestUnaccepted, nonce)
     }
   }
-  return found
+  return publics.length === 0 ? found : { ...found, publics }
 }
 
 export const evmRules: Rules<Evm> = {
@@ -350,6 +375,9 @@ export const evmRules: Rules<Evm> = {
     return { ...terms, isAllowed: transaction.origin !== "request" || isRequestAllowed }
   },
   survey,
+  isHeldBack,
+  destinationOf,
+  resolve: resolved,
   placeOf: ({ accounts: [{ address, nextSequence }] }) => ({ account: address, sequence: nextSequence }),
   decide,
   costOf: (request, offer) => costOf(offer, request?.value ?? 0n),

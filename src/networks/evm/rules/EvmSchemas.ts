@@ -10,7 +10,7 @@ import { lacking, requiredUnless } from "../../../domain/request/Violations.ts"
 import { Code } from "../../core/Cause.ts"
 import { neutralAttemptFields, neutralFields, versionField, versionsText } from "../../core/Presentation.ts"
 import { batchOf } from "../../core/TransactionRequests.ts"
-import { ExternalId, Speed, TransactionId, TransactionStatus } from "../../core/TransactionValues.ts"
+import { ExternalId, MomentFromText, Speed, TransactionId, TransactionStatus } from "../../core/TransactionValues.ts"
 import { maxDataBytes, maxNonce } from "./EvmNumbers.ts"
 
 // Signatures of messages and of typed data, by an evm relayer.
@@ -156,6 +156,14 @@ const EvmRequestVersion = Schema.Struct({
   speed: shown(Speed, "Speed that decides its price, if no fees were given.", "fast")
 }).annotate({ identifier: "EvmRequestVersion", description: "What a caller asked for, in one of its versions." })
 
+const Route = Schema.Literals(["public", "private", "fell_back"])
+
+/** The only change of a route that a caller can make. */
+export const ChangeRoute = Schema.Struct({
+  route: field(Schema.Literal("public"), "Normal RPC URLs get the transaction from now on.", "public")
+}).annotate({ identifier: "ChangeRouteRequest", description: "Who is to get a transaction." })
+export type ChangeRoute = typeof ChangeRoute.Type
+
 export const EvmTransaction = Schema.Struct({
   ...neutralFields,
   network_type: field(Schema.Literal("evm"), added("Network type of the relayer."), "evm"),
@@ -182,6 +190,21 @@ export const EvmTransaction = Schema.Struct({
     sig: `${"1a".repeat(32)}${"2b".repeat(32)}00`
   }),
   speed: shown(Speed, "Speed that decides its price, if no fees were given.", "fast"),
+  route: shown(
+    Route,
+    "Which RPC URLs get it. `fell_back`: it was private, and is public from then on. Absent: `public`.",
+    "private"
+  ),
+  fallback_after_seconds: shown(
+    Schema.Natural,
+    "Seconds for which it waits at the chain's count before it becomes public by itself. Absent: it does not.",
+    120
+  ),
+  fallback_at: shown(
+    MomentFromText,
+    "When it becomes public by itself. Absent: its time does not run.",
+    "2026-11-22T18:00:00.000Z"
+  ),
   attempts: shown(Schema.Array(TransactionAttempt), "All signed versions, oldest first.", []),
   request_versions: shown(Schema.Array(EvmRequestVersion), versionsText, []),
   mined_as: shown(
@@ -264,6 +287,13 @@ const sendFields = {
       true
     )
   ),
+  private: maybe(
+    Schema.Boolean,
+    documented(
+      "Whether only private RPC URLs get it. If absent, the policy of the relayer decides; false against the policy is refused. Not supported yet: true is answered with 409.",
+      true
+    )
+  ),
   simulate: maybe(
     Schema.Boolean,
     documented(
@@ -279,9 +309,9 @@ export const SendEvmTransaction = lacking(Schema.Struct(sendFields), requiredUnl
 })
 export type SendEvmTransaction = typeof SendEvmTransaction.Type
 
-/** A replacement keeps its place and its name. */
+/** A replacement keeps its place, its name and its route. */
 export const ReplaceEvmTransaction = Schema.Struct({
-  ...Struct.omit(sendFields, ["not_before", "nonce", "external_id", "priority"]),
+  ...Struct.omit(sendFields, ["not_before", "nonce", "external_id", "priority", "private"]),
   valid_until: maybe(Instant, documented("Deadline. If absent, the former one stays.", "2026-11-22T18:00:00.000Z")),
   wait_for_funds: maybe(
     Schema.Boolean,

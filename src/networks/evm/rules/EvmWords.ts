@@ -88,6 +88,12 @@ const waiting = {
     next: "It gets a nonce when one of them is mined."
   }),
   waits_for_predecessors: ({ nonce, required_nonce, next_nonce, ...front }) => {
+    if (nonce !== undefined && front.front_code === undefined) {
+      return {
+        reason: `It is private, and public transactions of its account have nonces between the chain's count and its nonce ${nonce}: private providers would refuse it.`,
+        next: "It is sent for the first time when they are mined."
+      }
+    }
     if (nonce !== undefined) {
       return {
         reason: `No block can take its nonce ${nonce} before that of ${inFront(front)}, which no node has now.`,
@@ -136,6 +142,10 @@ const held = {
   insufficient_funds: ({ required, available, reserved, minimum, until }) => ({
     reason: `It needs ${wei(required)}. The account has ${wei(available)} available: other transactions reserve ${wei(reserved)}, and ${wei(minimum)} must stay.`,
     next: `${nextBlock} Send funds to the account. ${withoutFunds(until)}`
+  }),
+  no_private_rpc: () => ({
+    reason: "It is private, and its network has no private RPC URL any more.",
+    next: "Nobody gets its bytes. Set `private_rpc_urls` of its network, or send it publicly with `POST /api/v1/relayers/{id}/transactions/{transaction_id}/route`. A cancel or its deadline ends it."
   }),
   chain_changed: () => ({
     reason: "The RPC URL serves another chain than the one that the transaction belongs to.",
@@ -246,6 +256,10 @@ const flying = {
     reason: `Providers have accepted it${host === undefined ? "" : ` (${host})`}, it was sent ${times(sends)}, and its price suffices, but no block includes it.`,
     next: "It is sent to the next providers in turn, and its price is raised after three times its patience. If no provider passes it on, an operator must add an RPC URL that does."
   }),
+  private_not_included: ({ blocks, sends, until }) => ({
+    reason: `Private providers have it, it was sent ${times(sends)}, and none of ${number(blocks)} blocks that could have paid for it includes it. They include nothing that reverts, and reach a part of those who make blocks.`,
+    next: `It is sent to them again${until === undefined ? "" : ` until ${DateTime.formatIso(DateTime.makeUnsafe(until))}, when its fallback or its deadline comes`}. \`POST /api/v1/relayers/{id}/transactions/{transaction_id}/route\` sends it publicly at once, and a cancel ends it.`
+  }),
   refused_in_unknown_words: ({ times: count, error }) => ({
     reason: `Every node refused it, ${times(count)} in a row, in words that the service cannot classify${because(error)}.`,
     next: "The same bytes are sent again; the price is raised only if it is below the base fee. An operator must do what the words ask for. A cancel, or `POST /api/v1/relayers/{id}/nonce/clear`, lets a no-op use its nonce."
@@ -267,6 +281,10 @@ const ended = {
     final(`It was executed in block ${number(block)}, after its deadline: it was mined before the no-op.`),
   would_revert: ({ revert_reason }) =>
     final(`Its call reverts${because(revert_reason)}, so it was not sent. No nonce was used.`),
+  private_estimate_unavailable: ({ error }) =>
+    final(
+      `No private RPC provider estimated the gas of its call${because(error)}, and no other one may see it. No nonce was used. A request with \`gas_limit\` needs no estimate.`
+    ),
   gas_limit_above_block: ({ gas_limit, block_gas_limit }) =>
     final(
       `Its gas limit of ${gas_limit ?? "an unknown amount"} is above that of a block, ${block_gas_limit ?? "an unknown amount"}. No nonce was used.`
@@ -421,6 +439,17 @@ const requestFields = (request: Request, attempt: Attempt<Evm> | undefined) => {
   }
 }
 
+const routeFields = ({ route }: Transaction<Evm>) => {
+  if (route === undefined) return {}
+  const { kind, fallbackAfter, since } = route
+  const isRunning = kind === "private" && fallbackAfter !== undefined && since !== undefined
+  return {
+    route: kind,
+    ...present("fallback_after_seconds", fallbackAfter === undefined ? undefined : fallbackAfter / 1000),
+    ...(isRunning ? { fallback_at: since + fallbackAfter } : {})
+  }
+}
+
 /** `raw`: the bytes of the attempt that is shown. Absent: its signature is not shown. */
 export const show = (transaction: Transaction<Evm>, identity: Identity, raw?: Uint8Array): EvmTransaction => {
   const { attempts, mined } = transaction
@@ -432,6 +461,7 @@ export const show = (transaction: Transaction<Evm>, identity: Identity, raw?: Ui
     from: identity.from,
     ...requestFields(shownRequest(transaction, attempt), attempt),
     ...present("nonce", nonceOf(transaction)),
+    ...routeFields(transaction),
     ...present("signature", raw && signatureOf(raw)),
     ...present("mined_as", minedAs(transaction)),
     ...(attempts.length === 0 ? {} : { attempts: attempts.map((one) => attemptOf(transaction, one)) }),

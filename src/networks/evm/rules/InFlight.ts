@@ -29,7 +29,7 @@ import {
   withRollupFee
 } from "./Costs.ts"
 import type { Ceiling, Shortage } from "./Costs.ts"
-import { nonceOf } from "./Evm.ts"
+import { isPrivate, nonceOf } from "./Evm.ts"
 import type { Evm, Request, Seen } from "./Evm.ts"
 import {
   absencesBeforeRebroadcast,
@@ -58,6 +58,7 @@ import {
 } from "./Market.ts"
 import type { Fees } from "./Market.ts"
 import { isRefusedForGood, isUnderpriced, isUnexplained } from "./Refusal.ts"
+import { isHeldBack, isUnpublished, privateRebroadcastAfter } from "./Route.ts"
 
 // Whether a signature that is due can be made now: price, limits, funds and signer have to allow it.
 
@@ -287,7 +288,10 @@ const hasWaited = (situation: Situation<Evm, Seen>, former: Former, times = 1): 
   const { firstSent } = former.newest
   if (!isHead(situation) || firstSent === undefined) return false
   const sight = inPool(situation, former)
-  const since = sight?._tag === "InPool" ? (sight.missed ?? firstSent) : firstSent
+  const sent = sight?._tag === "InPool" ? (sight.missed ?? firstSent) : firstSent
+  // Those who make blocks have seen it since its fallback.
+  const { route } = situation.transaction
+  const since = route?.kind === "fell_back" ? { ...sent, at: Math.max(sent.at, route.since ?? sent.at) } : sent
   return isPatienceOver(speedIn(situation, former.newest), since, { at: now, height: view.head.number }, times)
 }
 
@@ -306,6 +310,10 @@ const isBelowBaseFee = ({ view: { market } }: Situation<Evm, Seen>, { newest }: 
 
 /** The head waited too long: the market has passed it, or it has waited three times as long. */
 const isOverdue = (situation: Situation<Evm, Seen>, former: Former): boolean => {
+  // Blocks without it prove nothing about its price: private providers reach a part of those who make blocks.
+  if (isPrivate(situation.transaction, former.newest)) {
+    return hasWaited(situation, former) && isBelowMarket(situation, former)
+  }
   // A higher price does not change what nodes refuse for good, and raises what a no-op has to offer.
   if (isRefusedForGood(former.newest) || !hasWaited(situation, former)) return false
   // Nor does it change what nobody understands, unless no block can take the present one.
@@ -319,6 +327,7 @@ const isOverdue = (situation: Situation<Evm, Seen>, former: Former): boolean => 
 export const isPassedOver = (situation: Situation<Evm, Seen>, former: Former): boolean => {
   const { outcome, sends } = former.newest
   if (outcome !== "accepted" || sends < sendsBeforePassedOver || situation.view.market === undefined) return false
+  if (isPrivate(situation.transaction, former.newest)) return false
   return hasWaited(situation, former) && !isBelowMarket(situation, former)
 }
 
@@ -330,6 +339,7 @@ export const passedOverTip = (transaction: Transaction<Evm>, view: Seen, now: Mo
   const newest = currentAttempts(transaction).at(-1)
   const { head, market, sights } = view
   if (newest === undefined || market === undefined || nonceOf(transaction) !== view.count) return undefined
+  if (isPrivate(transaction, newest)) return undefined
   const { firstSent, offer, outcome, refusal } = newest
   const tip = tipOf(offer.fees)
   if (maxFeeOf(offer.fees) < (market.baseFee ?? 0n) + tip) return undefined
@@ -361,7 +371,8 @@ export const dueOf = (
   if (executes && isNewer(transaction, former)) {
     return Result.map(gasLimitOf(situation), (gasLimit) => replacement(situation, former, gasLimit))
   }
-  if (!isRefusedAgain(attempts) && !isOverdue(situation, former)) return undefined
+  const isRefused = isRefusedAgain(attempts) && !isPrivate(transaction, newest)
+  if (!isRefused && !isOverdue(situation, former)) return undefined
   return Result.succeed(
     executes ? execution(situation, former, newest.requestVersion, newest.offer.gasLimit) : noop(situation, former)
   )
@@ -375,10 +386,12 @@ const backOff = (sends: number): number => Math.min(unknownRetryAfter * 2 ** Mat
 /** Classes of refusals that another block can turn into an acceptance. */
 const temporary: ReadonlySet<string> = new Set(["funds", "window", "order"])
 
-const delayOf = ({ terms }: Situation<Evm>, { outcome, refusal, sends }: Attempt<Evm>): number => {
+const delayOf = ({ terms, transaction }: Situation<Evm>, newest: Attempt<Evm>): number => {
+  const { outcome, refusal, sends } = newest
   if (outcome === "unknown" || refusal?.class === "unknown") return backOff(sends)
   const isTemporary = outcome === "refused" && refusal !== undefined && temporary.has(refusal.class)
-  return isTemporary ? pollInterval(terms.network) : rebroadcastAfter
+  if (isTemporary) return pollInterval(terms.network)
+  return isPrivate(transaction, newest) ? privateRebroadcastAfter(terms.network) : rebroadcastAfter
 }
 
 const isAbsent = ({ view }: Situation<Evm, Seen>, { ordinal }: Attempt<Evm>): boolean => {
@@ -393,8 +406,13 @@ const isAbsent = ({ view }: Situation<Evm, Seen>, { ordinal }: Attempt<Evm>): bo
 const isUnwanted = ({ transaction }: Situation<Evm>, newest: Attempt<Evm>): boolean =>
   transaction.intent !== "execute" && !isNoop(newest) && newest.sends === 0
 
-/** Chains without a mempool drop a transaction whose predecessor they do not have. */
-const hasToWait = ({ transaction, terms, rest: { survey } }: Situation<Evm>): boolean => {
+/** Whether it is for private providers alone, and there are none. */
+export const lacksProviders = ({ transaction, terms }: Situation<Evm>, newest: Attempt<Evm>): boolean =>
+  !terms.hasPrivateProviders && isPrivate(transaction, newest)
+
+/** Chains without a mempool, and private providers, drop a transaction whose predecessor they do not have. */
+const hasToWait = ({ transaction, terms, lane, rest: { survey } }: Situation<Evm>, newest: Attempt<Evm>): boolean => {
+  if (isHeldBack(transaction, newest, lane, survey)) return true
   const { lowestUnaccepted } = survey
   const nonce = nonceOf(transaction)
   return !terms.network.hasMempool && nonce !== undefined && lowestUnaccepted !== undefined && lowestUnaccepted < nonce
@@ -403,16 +421,19 @@ const hasToWait = ({ transaction, terms, rest: { survey } }: Situation<Evm>): bo
 export type Due = "now" | "not_yet" | "after_predecessors"
 
 export const dueIn = (situation: Situation<Evm, Seen>, newest: Attempt<Evm>): Due => {
-  if (isUnwanted(situation, newest)) return "not_yet"
+  if (isUnwanted(situation, newest) || lacksProviders(situation, newest)) return "not_yet"
   const { lastSentAt = -Infinity } = newest
-  const isDue = isAbsent(situation, newest) || situation.now - lastSentAt >= delayOf(situation, newest)
+  const isLost = isAbsent(situation, newest) || isUnpublished(situation.transaction, newest)
+  const isDue = isLost || situation.now - lastSentAt >= delayOf(situation, newest)
   if (!isDue) return "not_yet"
-  return hasToWait(situation) ? "after_predecessors" : "now"
+  return hasToWait(situation, newest) ? "after_predecessors" : "now"
 }
 
 /** Whether bytes are sent again although no provider of their relayer answers what became of them. */
 export const isDueUnseen = (situation: Situation<Evm>, newest: Attempt<Evm>): boolean =>
-  !isUnwanted(situation, newest) && situation.now - (newest.lastSentAt ?? -Infinity) >= rebroadcastAfter
+  !isUnwanted(situation, newest) &&
+  !lacksProviders(situation, newest) &&
+  situation.now - (newest.lastSentAt ?? -Infinity) >= rebroadcastAfter
 
 /** Whether an attempt that no node ever takes was to replace another version of the request. */
 const replaces = (newest: Attempt<Evm>, attempt: Attempt<Evm>): boolean =>

@@ -8,7 +8,7 @@ import type { LaneKey } from "../../../networks/core/Rules.ts"
 import { beginning, isFinal } from "../../../networks/core/Transaction.ts"
 import type { Attempt, LaneAccount, Mined, Transaction } from "../../../networks/core/Transaction.ts"
 import type { Moment, TransactionId } from "../../../networks/core/TransactionValues.ts"
-import { eventsOf, isMarked } from "../../../networks/core/Transition.ts"
+import { asRestored, eventsOf, isMarkedAnew } from "../../../networks/core/Transition.ts"
 import type { TransactionEventType } from "../../../networks/core/Transition.ts"
 import type { LimitKey } from "../AcceptanceChecks.ts"
 import { defaultLease, LaneId, LedgerRules } from "../LedgerEntries.ts"
@@ -366,16 +366,16 @@ const make = (rules: LedgerRules["Service"], startedAt: Moment) => {
   }
 
   /** As the ledger does when it finds that its database was put back from a copy: nobody knows what was forgotten. */
-  const markRestored = (): void => {
+  const markRestored = (now: Moment): void => {
     for (const row of accounts()) {
       setAccount({ ...row, holder: undefined, epoch: row.epoch + 1, account: countersAfterRestore(row) })
     }
     for (const row of all()) {
       const { version, transaction } = row.stored
-      if (!isMarked(transaction)) continue
+      if (!isMarkedAnew(transaction)) continue
       setTransaction({
         ...row,
-        stored: { ...row.stored, version: version + 1, transaction: { ...transaction, restored: true } }
+        stored: { ...row.stored, version: version + 1, transaction: asRestored(transaction, now) }
       })
     }
   }
@@ -476,7 +476,7 @@ export class LedgerMemory extends Context.Service<
                 rows.setTables({ ...copy, accounts: new Map(accounts) })
               })
             ),
-          restored: atomically(Effect.sync(rows.markRestored))
+          restored: atomically(Effect.map(Clock.currentTimeMillis, rows.markRestored))
         })
       })
     )

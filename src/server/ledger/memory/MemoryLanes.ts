@@ -5,7 +5,7 @@ import { newestRequest } from "../../../networks/core/Transaction.ts"
 import type { LaneAccount, Transaction } from "../../../networks/core/Transaction.ts"
 import { maxValidity } from "../../../networks/core/TransactionValues.ts"
 import type { Moment, TransactionId } from "../../../networks/core/TransactionValues.ts"
-import { apply as applyTo, suspects, withAttempt } from "../../../networks/core/Transition.ts"
+import { apply as applyTo, asRestored, suspects, withAttempt } from "../../../networks/core/Transition.ts"
 import type { AddressPart } from "../../../sql/Rows.ts"
 import { feePeriod, spendingsOf } from "../AcceptanceChecks.ts"
 import { maxBegunRestores } from "../LaneChannels.ts"
@@ -267,7 +267,7 @@ const makeMemoryCommits = Effect.fnUntraced(function* ({ held, from }: Held) {
     )
     const found = open.flatMap(({ stored }) => (suspected.has(stored.transaction) ? [stored] : []))
     return rows.writeChanges(
-      found.map((before) => ({ before, after: { ...before.transaction, restored: true } })),
+      found.map((before) => ({ before, after: asRestored(before.transaction, now) })),
       now
     )
   }, atomically)

@@ -122,6 +122,7 @@ export const terms = (over: Partial<Terms<Evm>> = {}): Terms<Evm> => ({
   isAllowed: true,
   estimatesGas: true,
   isPrivate: false,
+  hasPrivateProviders: true,
   wantsRevertReason: false,
   network,
   ...over

@@ -6,6 +6,7 @@ import {
   deadlineOf,
   inconsistenciesOf,
   limitedOwnCall,
+  routeOf,
   violationsOf
 } from "../../../../src/networks/evm/rules/Admission.ts"
 import type { EvmTerms } from "../../../../src/networks/evm/rules/Evm.ts"
@@ -164,8 +165,26 @@ describe("an admission", () => {
     assert.deepStrictEqual(fieldsOf({ valid_until: utc(now) }), ["valid_until"])
     assert.deepStrictEqual(fieldsOf({ valid_until: utc(now + 7 * 24 * hour + 1) }), ["valid_until"])
     assert.deepStrictEqual(fieldsOf({ not_before: utc(now + hour), valid_until: utc(now + hour) }), ["not_before"])
-    assert.strictEqual(deadlineOf({}, now), now + 8 * hour)
-    assert.strictEqual(deadlineOf({ not_before: utc(now + 24 * hour) }, now), now + 32 * hour)
+    const given = { not_before: utc(now + 24 * hour) }
+    assert.strictEqual(deadlineOf({}, terms(), now), now + 8 * hour)
+    assert.strictEqual(deadlineOf(given, terms(), now), now + 32 * hour)
+    assert.strictEqual(deadlineOf({}, terms({ isPrivate: true }), now), now + hour)
+    assert.strictEqual(deadlineOf({ ...given, private: true }, terms(), now), now + 25 * hour)
+  })
+
+  it("is private if it says so, else if the policy does, with the fallback of the policy", () => {
+    const falling = terms({ fallbackAfter: 30_000 })
+    assert.isUndefined(routeOf({}, terms()))
+    assert.deepStrictEqual(routeOf({}, terms({ isPrivate: true })), { kind: "private" })
+    assert.deepStrictEqual(routeOf({ private: true }, falling), { kind: "private", fallbackAfter: 30_000 })
+  })
+
+  it("cannot be public against the policy, and needs a tip if it is private", () => {
+    assert.deepStrictEqual(fieldsOf({ private: false }), [])
+    assert.deepStrictEqual(fieldsOf({ private: false }, { isPrivate: true }), ["private"])
+    const tipless = { max_fee_per_gas: 9n, max_priority_fee_per_gas: 0n }
+    assert.deepStrictEqual(fieldsOf(tipless), [])
+    assert.deepStrictEqual(fieldsOf(tipless, { isPrivate: true }), ["max_priority_fee_per_gas"])
   })
 })
 

@@ -171,10 +171,10 @@ layerEach(memory)("a payment on stellar", (it) => {
         ...former,
         chain: {
           ...former.chain,
-          broadcast: (relayer, raw, sends) =>
+          broadcast: (relayer, raw, sends, destination) =>
             Effect.suspend(() => {
               frozenSends++
-              return Effect.andThen(takeOver, former.chain.broadcast(relayer, raw, sends))
+              return Effect.andThen(takeOver, former.chain.broadcast(relayer, raw, sends, destination))
             })
         }
       }

@@ -3,7 +3,7 @@ import { Effect, Redacted } from "effect"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { TransactionId } from "../../../../src/networks/core/TransactionValues.ts"
 import * as EvmMarkets from "../../../../src/networks/evm/chain/EvmMarkets.ts"
-import { makeEvmProviders, makeHeads } from "../../../../src/networks/evm/chain/EvmNodes.ts"
+import { makeEvmProviders, makeHeads, makePrivateProviders } from "../../../../src/networks/evm/chain/EvmNodes.ts"
 import type { ChainIdentity } from "../../../../src/networks/evm/chain/EvmNodes.ts"
 import * as EvmLane from "../../../../src/networks/evm/lane/EvmLane.ts"
 import { laneOf } from "../../../../src/networks/evm/rules/Evm.ts"
@@ -51,6 +51,7 @@ export const make = (over: World.Given["network"] = {}) => {
   const network = EvmLane.networkOf({
     providers: (urls: Parameters<typeof makeEvmProviders>[1], identity: ChainIdentity) =>
       makeEvmProviders(() => node.node, urls, identity),
+    privateProviders: (urls, chainId) => makePrivateProviders(() => node.node, urls, chainId),
     heads: makeHeads(),
     markets: EvmMarkets.make()
   })

@@ -16,7 +16,7 @@ import { LedgerMemory } from "../../../../src/server/ledger/memory/LedgerMemory.
 import type { Tables } from "../../../../src/server/ledger/memory/LedgerMemory.ts"
 import { TransactionId } from "../../../../src/networks/core/TransactionValues.ts"
 import * as EvmMarkets from "../../../../src/networks/evm/chain/EvmMarkets.ts"
-import { makeEvmProviders, makeHeads } from "../../../../src/networks/evm/chain/EvmNodes.ts"
+import { makeEvmProviders, makeHeads, makePrivateProviders } from "../../../../src/networks/evm/chain/EvmNodes.ts"
 import type { ChainIdentity } from "../../../../src/networks/evm/chain/EvmNodes.ts"
 import * as EvmLane from "../../../../src/networks/evm/lane/EvmLane.ts"
 import { noncesOf } from "../../../../src/networks/evm/rules/Evm.ts"
@@ -52,6 +52,8 @@ export interface Given {
   readonly policies?: EvmPolicy
   /** Providers of a second relayer of the account, which has URLs of its own. */
   readonly own?: number
+  /** Private providers of the network. */
+  readonly privately?: number
 }
 
 /** The first that is given is asked first. */
@@ -88,12 +90,19 @@ export const relayerOf = (policies: EvmPolicy = {}) =>
 /** The second relayer of the account. */
 const ownId = RelayerId.make("r2")
 
-export const make = Effect.fnUntraced(function* ({ providers = 1, network, policies = {}, own = 0 }: Given = {}) {
+export const make = Effect.fnUntraced(function* ({
+  providers = 1,
+  network,
+  policies = {},
+  own = 0,
+  privately = 0
+}: Given = {}) {
   const lanes = yield* LaneLedger
   const ledger = yield* Ledger
   const chain = Chain.make()
   const nodes = Array.makeBy(providers, (index) => Node.make(chain, `http://node-${index}.example`))
   const ownNodes = own === 0 ? [] : Array.makeBy(own, (index) => Node.make(chain, `http://own-${index}.example`))
+  const privateNodes = Array.makeBy(privately, (index) => Node.make(chain, `http://private-${index}.example`))
   const urlsOf = (all: ReadonlyArray<Node.Node>) => all.map(({ url }) => ({ url, weight: 100 }))
   const urls = urlsOf(nodes)
   const account: Account = {
@@ -112,9 +121,10 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     key,
     nodes,
     ownNodes,
+    privateNodes,
     account,
     relayer: relayerOf(policies),
-    network: networkOf(network),
+    network: networkOf({ ...(privately === 0 ? {} : { private_rpc_urls: urlsOf(privateNodes) }), ...network }),
     /** What the signer does. */
     sign,
     context: undefined as LaneContext | undefined,
@@ -131,10 +141,11 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     lane: Effect.map(contents, ({ stored }) => noncesOf(stored.lane))
   }
 
-  const nodeOf = (url: string) => [...nodes, ...ownNodes].find((node) => node.url === url)?.node ?? nodes[0]!.node
+  const nodeOf = (url: string) =>
+    [...nodes, ...ownNodes, ...privateNodes].find((node) => node.url === url)?.node ?? nodes[0]!.node
 
   const targetOf = (id: RelayerId) => {
-    const target = { version: "1", network: world.network }
+    const target = { version: "1", network: world.network, privateUrls: urlsOf(privateNodes) }
     if (id !== ownId) return { ...target, relayer: world.relayer, urls }
     const ownUrls = urlsOf(ownNodes)
     return { ...target, relayer: { ...world.relayer, id: ownId, custom_rpc_urls: ownUrls }, urls: ownUrls }
@@ -171,6 +182,8 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     const network = EvmLane.networkOf({
       providers: (given: Parameters<typeof makeEvmProviders>[1], identity: ChainIdentity) =>
         Effect.provideService(makeEvmProviders(nodeOf, given, identity, heads.stalledLast), Random.Random, inOrder),
+      privateProviders: (urls, chainId) =>
+        Effect.provideService(makePrivateProviders(nodeOf, urls, chainId), Random.Random, inOrder),
       heads,
       markets: EvmMarkets.make()
     })

@@ -35,6 +35,7 @@ const marks: Readonly<Record<string, Mark>> = {
   "transaction.submitted": { tone: "ok", icon: "up" },
   "transaction.replaced": { tone: "info", icon: "up" },
   "transaction.held": { tone: "warn", icon: "warn" },
+  "transaction.route_changed": { tone: "warn", icon: "up" },
   "transaction.mined": { tone: "info", icon: "wait" },
   "transaction.reorged": { tone: "bad", icon: "bad" },
   "transaction.reorged_final": { tone: "bad", icon: "bad" },

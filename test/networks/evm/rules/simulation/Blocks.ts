@@ -2,12 +2,15 @@
 import { behind, countOf, grow, minedIn } from "../../../../../src/testkit/chain/Blocks.ts"
 import type { Mined } from "../../../../../src/testkit/chain/Blocks.ts"
 import { after, executable } from "../../../../../src/testkit/chain/Pool.ts"
+import { includedPrivately, isKept } from "./Privacy.ts"
 import { foreignEffect } from "./Reader.ts"
 import type { Bytes, Chain, World } from "./World.ts"
 
 /** Bytes that left and whose nonce is the next one: any of them can be mined, whatever became of them in pools. */
 const minable = (world: World, chain: Chain): ReadonlyArray<Bytes> =>
-  [...world.bytes.values()].filter(({ hash, nonce }) => world.left.has(hash) && nonce === countOf(chain))
+  [...world.bytes.values()].filter(
+    ({ hash, nonce }) => (world.left.has(hash) || isKept(world, hash)) && nonce === countOf(chain)
+  )
 
 const minedOf = (bytes: Bytes, reverts: boolean): Mined<Bytes> => ({
   bytes,
@@ -26,9 +29,10 @@ export const mine = (world: World, which: number, reverts = false): void => {
   afterBlock(world)
 }
 
-/** Everything executable in the pool, as a miner takes it. */
+/** Everything executable in the pool, as a miner takes it, or what private providers have where the pool has nothing. */
 export const mineFromPool = (world: World): void => {
-  const taken = executable(countOf(world.chain), world.pool)
+  const pooled = executable(countOf(world.chain), world.pool)
+  const taken = pooled.length > 0 ? pooled : includedPrivately(world)
   world.chain = grow(
     world.chain,
     taken.map((bytes) => minedOf(bytes, false))

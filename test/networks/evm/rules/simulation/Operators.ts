@@ -3,11 +3,13 @@ import { Result } from "effect"
 import { cause } from "../../../../../src/networks/core/Cause.ts"
 import { Command } from "../../../../../src/networks/core/Rules.ts"
 import type { Answer } from "../../../../../src/networks/core/Rules.ts"
-import { isInFlight, isYielding } from "../../../../../src/networks/core/Transaction.ts"
+import { isFinal, isInFlight, isYielding } from "../../../../../src/networks/core/Transaction.ts"
 import type { Transaction } from "../../../../../src/networks/core/Transaction.ts"
-import { apply, isMarked, onNewGeneration, resolve } from "../../../../../src/networks/core/Transition.ts"
-import { nonceOf } from "../../../../../src/networks/evm/rules/Evm.ts"
+import { apply, asRestored, isMarkedAnew, onNewGeneration } from "../../../../../src/networks/core/Transition.ts"
+import { laneOf, nonceOf } from "../../../../../src/networks/evm/rules/Evm.ts"
 import type { Evm } from "../../../../../src/networks/evm/rules/Evm.ts"
+import { evmRules } from "../../../../../src/networks/evm/rules/EvmRules.ts"
+import { fallenBack } from "../../../../../src/networks/evm/rules/Route.ts"
 import { countOf, headOf, upTo } from "../../../../../src/testkit/chain/Blocks.ts"
 import { newLane, noMemory, required, store } from "./World.ts"
 import type { World } from "./World.ts"
@@ -17,7 +19,7 @@ export const restore = (world: World): void => {
   const { backup } = world
   if (backup === undefined) return
   const transactions = backup.transactions.map((transaction) =>
-    isMarked(transaction) ? { ...transaction, restored: true } : transaction
+    isMarkedAnew(transaction) ? asRestored(transaction, world.now) : transaction
   )
   world.ledger = { ...backup, transactions }
   world.backup = undefined
@@ -31,11 +33,24 @@ const usedBelow = (world: World): bigint => {
 }
 
 const answer = (world: World, transaction: Transaction<Evm>, answer: Answer): void => {
-  const command = resolve(transaction, answer, usedBelow(world))
-  if (Result.isSuccess(command)) store(world, apply(transaction, command.success, world.now))
+  const known = { lane: laneOf(world.ledger.lane), now: world.now, usedBelow: usedBelow(world) }
+  const command = evmRules.resolve?.(transaction, answer, known)
+  if (command !== undefined && Result.isSuccess(command)) store(world, apply(transaction, command.success, world.now))
 }
 
-/** Whether any bytes of the request have left: an operator who answers `send` has made sure that none did. */
+/** Private transactions become public: the way out when private providers are dead. `relayer`: whose. Absent: all. */
+export const publish = (world: World, relayer?: number): void => {
+  for (const transaction of world.ledger.transactions) {
+    const { relayerNumber, route } = transaction
+    if (relayerNumber !== (relayer ?? relayerNumber) || route?.kind !== "private" || isFinal(transaction)) continue
+    store(world, { ...transaction, route: fallenBack(route, world.now) })
+  }
+}
+
+/**
+ * Whether any bytes of the request have left to where an operator sees them: one who answers `send` has made sure that none did. What private
+ * providers have is seen nowhere.
+ */
 const hasLeft = ({ bytes, left }: World, { number }: Transaction<Evm>): boolean =>
   [...left].some((hash) => bytes.get(hash)?.request === number)
 

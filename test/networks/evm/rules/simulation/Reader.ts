@@ -5,6 +5,7 @@ import type { Evm, SecondOpinion, Seen, Sight, TakerEvidence } from "../../../..
 import type { LaneView } from "../../../../../src/networks/evm/rules/LaneNonces.ts"
 import { behind, countOf, headOf, minedIn } from "../../../../../src/testkit/chain/Blocks.ts"
 import { estimateIn, marketIn } from "./Prices.ts"
+import { ask } from "./Privacy.ts"
 import { address, receiver, required } from "./World.ts"
 import type { Chain, World } from "./World.ts"
 
@@ -107,15 +108,17 @@ const poolSight = (world: World, attempt: Attempt<Evm>): Sight | undefined => {
 }
 
 const sightsOf = (world: World, first: Answers, transaction: Transaction<Evm>): ReadonlyMap<number, Sight> => {
-  const { receipts, pooled } = questionsOf(transaction, first.count)
+  const { receipts, pooled, place } = ask(world, transaction, first.count)
+  const atPlace = minedIn(first.indexed).find(({ bytes }) => bytes.nonce === place)?.bytes.hash
   const sights = new Map<number, Sight>()
   for (const attempt of transaction.attempts) {
     const { hash, ordinal } = attempt
-    const sight = receipts.includes(hash)
-      ? receiptSight(world, first, hash)
-      : hash === pooled
-        ? poolSight(world, attempt)
-        : undefined
+    const sight =
+      receipts.includes(hash) || hash === atPlace
+        ? receiptSight(world, first, hash)
+        : hash === pooled
+          ? poolSight(world, attempt)
+          : undefined
     if (sight !== undefined) sights.set(ordinal, sight)
   }
   return sights

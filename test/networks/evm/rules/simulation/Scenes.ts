@@ -4,7 +4,7 @@ import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
 import { faultless } from "./Faults.ts"
 import type { Faults } from "./Faults.ts"
 import { check, watch } from "./Invariants.ts"
-import { resync } from "./Operators.ts"
+import { publish, resync } from "./Operators.ts"
 import { fair } from "./Reader.ts"
 import { validities } from "./Step.ts"
 import type { Step } from "./Step.ts"
@@ -69,6 +69,9 @@ export const live = (world: World, steps: ReadonlyArray<Step>): void => {
 /** Rounds within which everything ends once chain, providers and funds are fair. */
 const maxRounds = 60
 
+/** Rounds of a lane without any private provider, after which the operator makes private transactions public. */
+const roundsBeforePublished = 20
+
 /** Chain, providers and funds become fair, and everything has to end. */
 export const settleAll = (world: World): void => {
   world.fork = undefined
@@ -78,10 +81,13 @@ export const settleAll = (world: World): void => {
   world.isPaused = false
   world.isSignerAway = false
   world.estimate = "gas"
+  // Every private provider is dead: the lane ends all the same, by fallbacks, deadlines, and the operator who makes the rest public.
+  world.privateNode = "dead"
   for (let round = 0; round < maxRounds; round++) {
     if (world.ledger.transactions.every(isFinal)) return
     fairRound(world, watch)
     resync(world, "give_up")
+    if (round === roundsBeforePublished) publish(world)
     check(world)
     world.now += 10_000
   }

@@ -21,6 +21,7 @@ export const termsOf = (
   isEip1559: true,
   estimatesGas: true,
   isPrivate: false,
+  hasPrivateProviders: true,
   wantsRevertReason: false,
   network,
   isAllowed

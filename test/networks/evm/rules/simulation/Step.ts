@@ -4,7 +4,7 @@ import type { Request } from "../../../../../src/networks/evm/rules/Evm.ts"
 import type { CrashPoint, Faults } from "./Faults.ts"
 import { lies } from "./Node.ts"
 import type { Delivery } from "./Node.ts"
-import { ether, gwei } from "./World.ts"
+import { ether, gwei, privateNodes } from "./World.ts"
 
 const upTo = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))
 
@@ -61,6 +61,9 @@ export const balances = [ether, 0n, 300_000n * gwei] as const
 export const estimates = ["gas", "gas", "reverts", "differs", "unknown", "refused"] as const
 export const windows = [16, 4, 1] as const
 
+/** Seconds at the chain's count after which a private transaction becomes public. Undefined: it does not. */
+export const fallbacks = [undefined, 30, 30, 120] as const
+
 /** A request of one of two relayers. `requires`: a nonce, counted from the next one; 0 requires none. */
 const Accept = Schema.Struct({
   do: Schema.tag("Accept"),
@@ -69,8 +72,13 @@ const Accept = Schema.Struct({
   offer: oneOf(offers),
   delay: oneOf(delays),
   priority: oneOf(priorities),
-  relayer: oneOf([1, 1, 2])
+  relayer: oneOf([1, 1, 2]),
+  /** Absent: it is public. */
+  isPrivate: Schema.optionalKey(Schema.Boolean),
+  fallback: Schema.optionalKey(oneOf(fallbacks))
 })
+const Publish = Schema.Struct({ do: Schema.tag("Publish") })
+const PrivateNodes = Schema.Struct({ do: Schema.tag("PrivateNodes"), which: oneOf(privateNodes) })
 /** Requests that are accepted together. */
 const Batch = Schema.Struct({ do: Schema.tag("Batch"), count: upTo(2), requires: Schema.Boolean, offer: oneOf(offers) })
 const Cancel = Schema.Struct({ do: Schema.tag("Cancel"), which: upTo(3) })
@@ -132,7 +140,7 @@ export const Step = Schema.Union([
   ...([Accept, Accept, Wait, Wait, Reorg, Fork, Foreign, Cancel, Replace, DropPool, Unfork] as const),
   ...([BaseFee, Crash, Policy, Backup, Restore] as const),
   ...([Accept, Batch, Replace, CancelAll, Clear, Resync, Generation, Pause] as const),
-  ...([Signer, Cap, NodeCap, Fund, Estimate, Window] as const)
+  ...([Signer, Cap, NodeCap, Fund, Estimate, Window, PrivateNodes, Publish] as const)
 ])
 export type Step = typeof Step.Type
 

@@ -5,11 +5,11 @@ import { assign, poll } from "./Driver.ts"
 import type { Watch } from "./Driver.ts"
 import { faultless } from "./Faults.ts"
 import { pollLane } from "./LanePoll.ts"
-import { beginGeneration, clear, restore, resync } from "./Operators.ts"
+import { beginGeneration, clear, publish, restore, resync } from "./Operators.ts"
 import { balances, baseFees, caps, estimates, faultsOf, nodeCaps, waits, windows } from "./Step.ts"
 import type { Step } from "./Step.ts"
 import { acceptBatch, acceptOne, cancelAll, cancelChosen, replaceChosen } from "./Users.ts"
-import { accept, gwei, newWorld, noMemory, required } from "./World.ts"
+import { accept, gwei, newWorld, noMemory, privateNodes, required } from "./World.ts"
 import type { World } from "./World.ts"
 
 export const take = (world: World, step: Step, watch: Watch): void => {
@@ -78,6 +78,11 @@ export const take = (world: World, step: Step, watch: Watch): void => {
       return
     case "Restore":
       return restore(world)
+    case "Publish":
+      return publish(world, 1)
+    case "PrivateNodes":
+      world.privateNode = privateNodes[step.which] ?? "takes"
+      return
     case "Pause":
       world.isPaused = step.isPaused
       return

@@ -3,9 +3,10 @@ import { Result } from "effect"
 import { canReplace, replaced } from "../../../../../src/networks/core/Rules.ts"
 import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
 import { withCancellation } from "../../../../../src/networks/core/Transition.ts"
-import type { Request } from "../../../../../src/networks/evm/rules/Evm.ts"
+import type { Transaction } from "../../../../../src/networks/core/Transaction.ts"
+import type { Evm, Request } from "../../../../../src/networks/evm/rules/Evm.ts"
 import { cancel, replacementViolations } from "../../../../../src/networks/evm/rules/EvmRules.ts"
-import { delays, offers, priorities, validities } from "./Step.ts"
+import { delays, fallbacks, offers, priorities, validities } from "./Step.ts"
 import type { Step } from "./Step.ts"
 import { accept, receiver, store, transactionOf } from "./World.ts"
 import type { World } from "./World.ts"
@@ -30,6 +31,13 @@ const newRequest = (world: World, offer: number): Request => requestOf(BigInt(wo
 
 type Accept = Extract<Step, { readonly do: "Accept" }>
 
+/** The route is a fact of the transaction: a policy that changes later does not change it. */
+const routeOf = ({ isPrivate = false, fallback = 0 }: Accept): Partial<Transaction<Evm>> => {
+  const seconds = fallbacks[fallback]
+  const after = seconds === undefined ? {} : { fallbackAfter: seconds * 1000 }
+  return isPrivate ? { route: { kind: "private", ...after } } : {}
+}
+
 export const acceptOne = (world: World, step: Accept): void => {
   if (openCount(world) >= maxOpen) return
   const required = Math.max(step.requires - 2, 0)
@@ -40,6 +48,7 @@ export const acceptOne = (world: World, step: Accept): void => {
     relayerNumber: step.relayer === 2 ? 2 : 1,
     priority: priorities[step.priority] ?? 0,
     validUntil: validUntil + delay,
+    ...routeOf(step),
     ...(delay === 0 ? {} : { notBefore: world.now + delay }),
     ...(required === 0 ? {} : { requiredSequence: BigInt(world.ledger.lane.nextNonce + required) })
   })

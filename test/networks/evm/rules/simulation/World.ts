@@ -41,6 +41,19 @@ export interface Memory {
 
 export const noMemory: Memory = { absences: new Map() }
 
+/**
+ * `takes`: they include it, and mine no no-op. `swallows`: they take a no-op as a cancel, and forget the other bytes at its nonce. `next`: they
+ * refuse a nonce beyond the next that they know. `leaks`: strangers see the bytes. `refuses`: in lying words. `dead`: they do not answer.
+ */
+export const privateNodes = ["takes", "swallows", "next", "leaks", "refuses", "dead"] as const
+export type PrivateNode = (typeof privateNodes)[number]
+
+/**
+ * Milliseconds for which private providers may include bytes: 25 blocks of 12 seconds, as Flashbots Protect says (docs.flashbots.net,
+ * November 2026).
+ */
+export const privateLife = 25 * 12_000
+
 export interface World {
   now: Moment
   /** The chain that lasts. */
@@ -53,6 +66,10 @@ export interface World {
   /** All bytes that were ever signed, and the hashes of those that have left. */
   readonly bytes: Map<string, Bytes>
   readonly left: Set<string>
+  /** What private providers have, by hash: until when they may include it. They show nothing of it. */
+  readonly privately: Map<string, Moment>
+  /** What private providers do with bytes. */
+  privateNode: PrivateNode
   foreign: number
   /** The number of the newest transaction. It is never used again, even if the ledger has forgotten the transaction. */
   lastNumber: number
@@ -112,6 +129,8 @@ export const newWorld = (over: Partial<World> = {}): World => ({
   baseFee: gwei,
   bytes: new Map(),
   left: new Set(),
+  privately: new Map(),
+  privateNode: "takes",
   foreign: 0,
   lastNumber: 0,
   ledger: { lane: newLane(), transactions: [] },

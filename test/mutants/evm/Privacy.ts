@@ -1,0 +1,215 @@
+// Rules of evm about private transactions: who gets their bytes, which hashes are asked for, and what ends them.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const source = "src/networks/evm/rules"
+const test = "test/networks/evm/rules/Route.test.ts"
+const lanes = "test/server/lanes/PrivateRoutes.test.ts"
+const document = "test/transactions-failures.md"
+
+export const privacy: ReadonlyArray<Mutant> = [
+  ...inFile(`${source}/Evm.ts`, [
+    {
+      name: "private-bytes-stay-private",
+      rule: "Bytes that execute a private request go to private providers alone.",
+      source: document,
+      before: 'return isNoop(attempt) || route.kind === "fell_back" ? "both" : "private"',
+      after: 'return "both"',
+      test
+    },
+    {
+      name: "no-ops-are-no-secret",
+      rule: "A no-op of a private transaction goes to normal providers as well, because private ones swallow it.",
+      source: document,
+      before: 'return isNoop(attempt) || route.kind === "fell_back" ? "both" : "private"',
+      after: 'return route.kind === "fell_back" ? "both" : "private"',
+      test
+    },
+    {
+      name: "a-fallback-is-public",
+      rule: "After its fallback the bytes go to normal providers as well.",
+      source: document,
+      before: 'return isNoop(attempt) || route.kind === "fell_back" ? "both" : "private"',
+      after: 'return isNoop(attempt) ? "both" : "private"',
+      test
+    },
+    {
+      name: "hashes-are-secret-until-mined",
+      rule: "No hash of private bytes is asked for before a block shows it.",
+      source: document,
+      before: "): boolean => isPrivate(transaction, attempt) && transaction.mined?.ordinal !== attempt.ordinal",
+      after: "): boolean => isPrivate(transaction, attempt) && transaction.mined?.ordinal === attempt.ordinal",
+      test
+    }
+  ]),
+  ...inFile(`${source}/Route.ts`, [
+    {
+      name: "a-private-first-send-waits-for-public-ones",
+      rule: "The first private send waits for public transactions between the chain's count and its nonce.",
+      source: document,
+      before: "return publics.some((other) => BigInt(other) >= chainSequence && other < nonce)",
+      after: "return publics.some((other) => BigInt(other) >= chainSequence && other > nonce)",
+      test
+    },
+    {
+      name: "fallback-time-runs-at-the-count",
+      rule: "The time until a fallback runs only while the nonce is at the chain's count.",
+      source: document,
+      before: "    if (isBeyondCount(situation)) {",
+      after: "    if (nonceOf(transaction) === undefined) {",
+      test
+    },
+    {
+      name: "a-fallback-waits-for-its-time",
+      rule: "A transaction does not become public before its fallback is due.",
+      source: document,
+      before: "fallbackAfter !== undefined && now - route.since >= fallbackAfter",
+      after: "fallbackAfter !== undefined",
+      test
+    },
+    {
+      name: "a-canceled-one-does-not-fall-back",
+      rule: "What is being ended does not become public.",
+      source: document,
+      before: 'if (route?.kind !== "private" || intent !== "execute" || newest === undefined) return undefined',
+      after: 'if (route?.kind !== "private" || newest === undefined) return undefined',
+      test
+    },
+    {
+      name: "what-fell-back-is-sent-at-once",
+      rule: "Bytes that were only sent privately are sent again when they become public.",
+      source: document,
+      before: 'route?.kind === "fell_back" && route.since !== undefined && (lastSentAt ?? -Infinity) <= route.since',
+      after: 'route?.kind === "fell_back" && route.since === undefined && (lastSentAt ?? -Infinity) <= route.since',
+      test
+    }
+  ]),
+  ...inFile(`${source}/EvmRules.ts`, [
+    {
+      name: "private-providers-end-nothing",
+      rule: "A permanent refusal of private providers clears no nonce.",
+      source: document,
+      before: "...(isPrivate(transaction, attempt) ? {} : intendOf(transaction, attempt, refusal))",
+      after: "...intendOf(transaction, attempt, refusal)",
+      test
+    },
+    {
+      name: "private-words-hold-no-lane",
+      rule: "Unknown words of private providers hold no later transaction.",
+      source: document,
+      before:
+        'if (newest === undefined || transaction.state !== "signed" || isPrivate(transaction, newest)) return false',
+      after: 'if (newest === undefined || transaction.state !== "signed") return false',
+      test
+    },
+    {
+      name: "a-restored-private-one-waits",
+      rule: "An operator sends a restored private transaction again only when private providers have forgotten it.",
+      source: document,
+      before: `return route?.kind === "private" && answer === "send" && now < end`,
+      after: `return route?.kind === "private" && answer === "send" && now < 0`,
+      test
+    }
+  ]),
+  ...inFile(`${source}/InFlight.ts`, [
+    {
+      name: "passing-blocks-prove-nothing-privately",
+      rule: "The price of a private transaction is raised only if the market is above it.",
+      source: document,
+      before:
+        "  if (isPrivate(situation.transaction, former.newest)) {\n    return hasWaited(situation, former) && isBelowMarket(situation, former)\n  }\n",
+      after: "",
+      test
+    },
+    {
+      name: "private-refusals-raise-no-price",
+      rule: "What private providers call underpriced is not signed again at a higher price.",
+      source: document,
+      before: "isRefusedAgain(attempts) && !isPrivate(transaction, newest)",
+      after: "isRefusedAgain(attempts)",
+      test
+    },
+    {
+      name: "private-tips-are-no-market",
+      rule: "A refusal of a private provider says nothing about the tips that the chain takes.",
+      source: document,
+      before: "  if (isPrivate(transaction, newest)) return undefined\n",
+      after: "",
+      test
+    }
+  ]),
+  ...inFile("src/networks/core/Transition.ts", [
+    {
+      name: "a-restore-begins-the-wait",
+      rule: "The wait for private providers to forget begins when the restore is noticed.",
+      source: document,
+      before: "  ...routedAnew(transaction, now),\n  restored: true",
+      after: "  ...transaction,\n  restored: true",
+      test
+    },
+    {
+      name: "a-new-nonce-begins-the-time-anew",
+      rule: "The time until a fallback begins anew at each nonce.",
+      source: document,
+      before: "withoutPlace(routedAnew(wanted, restored ? now : undefined))",
+      after: "withoutPlace(wanted)",
+      test
+    }
+  ]),
+  ...inFile("src/server/lanes/LaneSending.ts", [
+    {
+      name: "no-other-relayer-sends-private-bytes",
+      rule: "Stranded private bytes never go through the URLs of another relayer.",
+      source: document,
+      before: 'if (!heard.isAccepted && destination !== "private" && isStranded(attempt, step.now)) {',
+      after: "if (!heard.isAccepted && isStranded(attempt, step.now)) {",
+      test: lanes
+    },
+    {
+      name: "held-back-bytes-do-not-leave",
+      rule: "A private first send waits for public transactions, also right after its signature.",
+      source: document,
+      before: "|| isHeldBack(step, transaction, attempt)) continue",
+      after: ") continue",
+      test: lanes
+    }
+  ]),
+  ...inFile("src/networks/evm/lane/EvmLane.ts", [
+    {
+      name: "normal-urls-get-no-private-bytes",
+      rule: "Private bytes go to private URLs alone.",
+      source: document,
+      before: 'destination === "private" ? Effect.succeed([]) : normally',
+      after: "normally",
+      test: lanes
+    },
+    {
+      name: "private-estimates",
+      rule: "Only private providers estimate a private call.",
+      source: document,
+      before: "const estimating = isPrivate ? yield* privateProvidersOf(context, relayer) : providers",
+      after: "const estimating = providers",
+      test: lanes
+    }
+  ]),
+  ...inFile("src/networks/evm/chain/EvmMarkets.ts", [
+    {
+      name: "oracles-get-random-bytes",
+      rule: "An oracle of data fees gets no bytes of a private call.",
+      source: document,
+      before: "const bytes = isSecret ? yield* randomHex(unsigned.length - 2) : unsigned.slice(2)",
+      after: "const bytes = unsigned.slice(2)",
+      test: lanes
+    }
+  ]),
+  ...inFile("src/networks/evm/lane/EvmPoll.ts", [
+    {
+      name: "private-ones-are-found-in-their-blocks",
+      rule: "A private transaction is found in the block that used its nonce, and not by its hash.",
+      source: document,
+      before: ", ...placed]",
+      after: "]",
+      test: lanes
+    }
+  ])
+]
