@@ -13,6 +13,7 @@ import {
 import { TransactionId } from "../networks/core/TransactionValues.ts"
 import { OtherTransaction } from "../networks/core/UnknownNetwork.ts"
 import {
+  ChangeRoute,
   EvmTransaction,
   ReplaceEvmTransaction,
   SendEvmBatch,
@@ -198,6 +199,17 @@ export class TransactionsApi extends Endpoint.group(
       "Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may still be executed. With `only_pending=true`, no no-op is ever sent: the response is a transaction with the status `canceled`, also if it was canceled before, or 409 because it was signed or is final, and nothing has changed. A key with `transaction_limits` cancels only what it, or a key that it created, has sent.",
     params: ofTransaction,
     query: CancelQuery,
+    success: Envelope.of(TransactionResponse),
+    error: [Errors.TransactionConflictError, Errors.TransactionLimitExceededError, ...notFound]
+  }),
+  Endpoint.post("changeRoute", "/:relayer_id/transactions/:transaction_id/route", {
+    scope: "transactions:write",
+    summary: "Send a private transaction publicly",
+    description:
+      "The way out when its private RPC URLs include nothing: from now on, normal RPC URLs get it as well, and so does everybody. A transaction that is public already stays as it is. A key with `transaction_limits` changes only what it, or a key that it created, has sent. Audited.",
+    through: [Idempotency, RequestBody],
+    params: ofTransaction,
+    payload: Json.body(ChangeRoute),
     success: Envelope.of(TransactionResponse),
     error: [Errors.TransactionConflictError, Errors.TransactionLimitExceededError, ...notFound]
   }),

@@ -206,6 +206,7 @@ export const TransactionsCommand = Command.make("transactions").pipe(
       "transactions cancel payouts 4f1c…",
       "transactions cancel payouts 4f1c… --only-pending"
     ]),
+    Verb.call("route", "transactions.changeRoute", ["transactions route payouts 4f1c… --route public"]),
     Verb.call("cancel-pending", "transactions.cancelPending", ["transactions cancel-pending payouts"], {
       about: "Cancel all open transactions of a relayer.",
       flags

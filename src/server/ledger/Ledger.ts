@@ -128,6 +128,11 @@ export class Ledger extends Context.Service<
       id: TransactionId,
       onlyPending?: boolean
     ): Effect.Effect<StoredTransaction, TransactionNotFound | TransactionConflict>
+    /** Normal providers get the bytes of a private transaction from now on. One that is public already stays as it is. */
+    publish(
+      relayerNumber: number,
+      id: TransactionId
+    ): Effect.Effect<StoredTransaction, TransactionNotFound | TransactionConflict>
     /** Cancels them in one SQL transaction. Returns those that are canceled or are being ended. */
     cancelMany(relayerNumber: number, ids: ReadonlyArray<TransactionId>): Effect.Effect<ReadonlyArray<TransactionId>>
     /**

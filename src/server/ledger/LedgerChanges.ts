@@ -8,7 +8,7 @@ import { newestRequest } from "../../networks/core/Transaction.ts"
 import { RelayerPaused } from "../../networks/core/TransactionLimits.ts"
 import { TransactionNotFound } from "../../networks/core/TransactionValues.ts"
 import type { Moment, TransactionId } from "../../networks/core/TransactionValues.ts"
-import { withCancellation } from "../../networks/core/Transition.ts"
+import { asPublic, withCancellation } from "../../networks/core/Transition.ts"
 import { notify } from "../../sql/Session.ts"
 import { Audit } from "../audit/Audit.ts"
 import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
@@ -51,7 +51,10 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(Effect.fromOption(() => new TransactionNotFound({})))
     )
 
-  const save = Effect.fnUntraced(function* (action: "transaction.canceled" | "transaction.replaced", change: Change) {
+  const save = Effect.fnUntraced(function* (
+    action: "transaction.canceled" | "transaction.published" | "transaction.replaced",
+    change: Change
+  ) {
     const [after = change.before] = yield* writeHeld([change], yield* Clock.currentTimeMillis)
     yield* audit.recordMany([changeOf(action, { before: change.before, after }, yield* currentOrigin)])
     yield* wake([change])
@@ -67,6 +70,16 @@ export const make = Effect.gen(function* () {
     const after = withCancellation(before.transaction, cancellation, yield* Clock.currentTimeMillis)
     return yield* save("transaction.canceled", { before, after })
   })
+
+  const publish = Effect.fn("Ledger.publish")(
+    function* (relayerNumber: number, id: TransactionId) {
+      const before = yield* hold(relayerNumber, id)
+      const after = yield* Effect.fromResult(asPublic(before.transaction, yield* Clock.currentTimeMillis))
+      return after === undefined ? before : yield* save("transaction.published", { before, after })
+    },
+    transaction,
+    retryDeadlock
+  )
 
   const cancel = Effect.fn("Ledger.cancel")(
     function* (relayerNumber: number, id: TransactionId, onlyPending?: boolean) {
@@ -146,5 +159,5 @@ export const make = Effect.gen(function* () {
     retryDeadlock
   )
 
-  return { cancel, cancelMany, withdraw, replace }
+  return { cancel, cancelMany, publish, withdraw, replace }
 })

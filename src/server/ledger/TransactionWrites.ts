@@ -74,7 +74,7 @@ export const publishing = Effect.gen(function* () {
   })
 })
 
-type TransactionAction = "transaction.sent" | "transaction.replaced" | "transaction.canceled"
+type TransactionAction = "transaction.sent" | "transaction.replaced" | "transaction.canceled" | "transaction.published"
 type NonceAction = "nonce.resynced" | "nonce.cleared" | "nonce.generation_begun"
 
 /** A number, or a text of digits if a reader of JSON would lose some of them, as with those of stellar. */
@@ -93,6 +93,7 @@ const auditedText = (rules: Rules, { id, relayerId, externalId, transaction }: S
     status,
     nonce,
     hash,
+    route: transaction.route?.kind,
     is_canceled: intent === "cancel" || status === "canceled"
   })
 }

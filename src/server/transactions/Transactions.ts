@@ -211,6 +211,11 @@ const makeCancellations = Effect.fnUntraced(function* (checkOwn: Effect.Success<
     return yield* ledger.cancel(relayerNumber, id, onlyPending)
   })
 
+  const publish = Effect.fnUntraced(function* (relayerNumber: number, id: TransactionId) {
+    yield* checkOwn(yield* ledger.get(relayerNumber, id))
+    return yield* ledger.publish(relayerNumber, id)
+  })
+
   /** The open transactions that the caller may cancel, and those that it may not. Each sending API key is checked once. */
   const cancelableOf = Effect.fnUntraced(function* (relayerNumber: number) {
     const open = yield* ledger.cancelable(relayerNumber)
@@ -246,7 +251,7 @@ const makeCancellations = Effect.fnUntraced(function* (checkOwn: Effect.Success<
     }
   })
 
-  return { cancel, cancelAll }
+  return { cancel, cancelAll, publish }
 })
 
 // Reads that wait for a state of a transaction.
@@ -332,6 +337,11 @@ export class Transactions extends Context.Service<
       onlyPending?: boolean
     ): Effect.Effect<ShownTransaction, Unknown | TransactionConflict | TransactionLimitExceeded>
     cancelPending(relayerId: RelayerId): Effect.Effect<CanceledTransactions, RelayerNotFound>
+    /** Sends a private transaction publicly from now on. */
+    publish(
+      relayerId: RelayerId,
+      id: TransactionId
+    ): Effect.Effect<ShownTransaction, Unknown | TransactionConflict | TransactionLimitExceeded>
   }
 >()("effect-relayer/server/transactions/Transactions") {
   /** @internal */
@@ -461,6 +471,10 @@ export class Transactions extends Context.Service<
         return yield* views.one(yield* cancellations.cancel(yield* senders.numberOf(relayerId), id, onlyPending))
       })
 
+      const publish = Effect.fn("Transactions.publish")(function* (relayerId: RelayerId, id: TransactionId) {
+        return yield* views.one(yield* cancellations.publish(yield* senders.numberOf(relayerId), id))
+      })
+
       const cancelPending = Effect.fn("Transactions.cancelPending")(function* (relayerId: RelayerId) {
         return yield* cancellations.cancelAll(yield* senders.numberOf(relayerId))
       })
@@ -476,7 +490,8 @@ export class Transactions extends Context.Service<
         explain,
         replace,
         cancel,
-        cancelPending
+        cancelPending,
+        publish
       })
     })
   )

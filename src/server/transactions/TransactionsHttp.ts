@@ -42,6 +42,7 @@ export const TransactionsHttp = HttpApiBuilder.group(
         explain: ({ params }) => Respond.one(transactions.explain(params.relayer_id, params.transaction_id)),
         cancel: ({ params, query }) =>
           Respond.one(transactions.cancel(params.relayer_id, params.transaction_id, query.only_pending)),
+        changeRoute: ({ params }) => Respond.one(transactions.publish(params.relayer_id, params.transaction_id)),
         cancelPending: ({ params }) => Respond.one(transactions.cancelPending(params.relayer_id))
       })
   })

@@ -41,7 +41,8 @@ import type { NodeCall } from "../../core/NodeCall.ts"
 import { isFinal, isNoop, newestRequest } from "../../core/Transaction.ts"
 import type { TransactionId } from "../../core/TransactionValues.ts"
 import { countAt, estimateGas, revertDataOf } from "../chain/EvmCalls.ts"
-import { readingMethods, readWalletTransaction, withNodeNames } from "../rules/Admission.ts"
+import { evmTermsOf, readingMethods, readWalletTransaction, withNodeNames } from "../rules/Admission.ts"
+import { isSecret } from "../rules/Evm.ts"
 import type { Evm } from "../rules/Evm.ts"
 import { evmRules } from "../rules/EvmRules.ts"
 import { SendEvmTransaction } from "../rules/EvmSchemas.ts"
@@ -116,7 +117,7 @@ const refusalOfSend = (failed: Effect.Error<ReturnType<Transactions["Service"]["
 const makeSending = Effect.gen(function* () {
   const ledger = yield* Ledger
   const transactions = yield* Transactions
-  const { first: ask } = yield* makeRelayerNodes
+  const nodes = yield* makeRelayerNodes
 
   const accept = (sender: EvmSender, body: SendEvmTransaction) =>
     Effect.mapError(transactions.send(sender.relayer.id, body), refusalOfSend)
@@ -136,7 +137,7 @@ const makeSending = Effect.gen(function* () {
 
   /** The ledger keeps the reason of a revert and not its data, so a provider is asked again. */
   const revertData = ({ relayer, numbers }: EvmSender, { transaction }: StoredTransaction<Evm>) =>
-    ask(relayer.id, numbers.chainId, (node) =>
+    (transaction.route?.kind === "private" ? nodes.firstPrivate : nodes.first)(relayer.id, numbers.chainId, (node) =>
       node.ask(estimateGas({ ...newestRequest(transaction), from: relayer.address }))
     ).pipe(
       Effect.map((answer) => (answer._tag === "RpcError" ? revertDataOf(answer) : undefined)),
@@ -252,12 +253,21 @@ const hex = (value: bigint | number | undefined): string => `0x${(value ?? 0).to
 
 const typeCodes = { legacy: "0x0", eip2930: "0x1", eip1559: "0x2", eip4844: "0x3", eip7702: "0x4" } as const
 
-/** `hash` and `from` in lower case. */
-const pendingTransaction = Effect.fnUntraced(function* (hash: string, from: string, raw: Uint8Array) {
+const noSignature = { r: "0", s: "0" } as const
+
+/** `hash` and `from` in lower case. `isSecret`: the signature is shown as zero, so that nobody can send the bytes. */
+const pendingTransaction = Effect.fnUntraced(function* (
+  hash: string,
+  from: string,
+  raw: Uint8Array,
+  isSecret: boolean
+) {
   const { parseTransaction } = yield* load
   const bytes: `0x${string}` = `0x${Buffer.from(raw).toString("hex")}`
   const fields = parseTransaction(bytes)
-  const { r, s, v } = signatureOf(raw)
+  const signature = signatureOf(raw)
+  const { v } = signature
+  const { r, s } = isSecret ? noSignature : signature
   const isLegacy = fields.type === "legacy"
   const parity = isLegacy ? v - 27 : v
   const price = fields.gasPrice ?? fields.maxFeePerGas
@@ -307,11 +317,20 @@ const isFound = (answer: RpcAnswer): boolean => answer._tag === "Result" && answ
 const isMined = (answer: RpcAnswer): boolean =>
   answer._tag === "Result" && Predicate.hasProperty(answer.value, "blockHash") && answer.value.blockHash !== null
 
-/** The asked hash, then the others that execute the same transaction, newest first. A no-op stands for itself. */
-const hashesOf = ({ transaction: { attempts } }: StoredTransaction, asked: string): ReadonlyArray<string> => {
+/** Whether the hash is one that no provider may be asked by: that of a private transaction before a block shows it. */
+const isSecretHash = ({ transaction }: StoredTransaction, hash: string): boolean =>
+  transaction.attempts.some((attempt) => attempt.hash === hash && isSecret(transaction, attempt))
+
+/**
+ * The asked hash, then the others that execute the same transaction, newest first. A no-op stands for itself. Those that no provider may be
+ * asked by are left out.
+ */
+const hashesOf = (stored: StoredTransaction, asked: string): ReadonlyArray<string> => {
+  const { attempts } = stored.transaction
   const isOfNoop = attempts.some((attempt) => attempt.hash === asked && isNoop(attempt))
   const others = attempts.filter((attempt) => attempt.hash !== asked && !isNoop(attempt)).toReversed()
-  return isOfNoop ? [asked] : [asked, ...others.map((attempt) => attempt.hash)]
+  const all = isOfNoop ? [asked] : [asked, ...others.map((attempt) => attempt.hash)]
+  return all.filter((hash) => !isSecretHash(stored, hash))
 }
 
 const makeLedgerReads = Effect.gen(function* () {
@@ -352,17 +371,19 @@ const makeLedgerReads = Effect.gen(function* () {
   )
 
   /** As the signed bytes say. Nodes know nothing of bytes that are not sent yet, and forget those that were replaced. */
-  const pending = Effect.fnUntraced(function* ({ id, from, transaction }: StoredTransaction, asked: string) {
+  const pending = Effect.fnUntraced(function* (stored: StoredTransaction, asked: string) {
+    const { id, from, transaction } = stored
     const attempt = transaction.attempts.find((attempt) => attempt.hash === asked)
     if (attempt === undefined || isFinal(transaction)) return null
     const [bytes] = yield* ledger.bytes([{ id, ordinal: attempt.ordinal }])
-    return bytes === undefined ? null : yield* pendingTransaction(asked, from, bytes.raw)
+    return bytes === undefined ? null : yield* pendingTransaction(asked, from, bytes.raw, isSecretHash(stored, asked))
   })
 
   const transaction = byHash(
     Effect.fnUntraced(function* (node, { method }, stored, asked) {
       const answers = yield* askAll(node, method, hashesOf(stored, asked))
-      const found = answers.find(isMined) ?? answers.slice(0, 1).find(isFound)
+      const ofAsked = isSecretHash(stored, asked) ? [] : answers.slice(0, 1)
+      const found = answers.find(isMined) ?? ofAsked.find(isFound)
       return found ?? result(yield* pending(stored, asked))
     })
   )
@@ -387,8 +408,11 @@ const makeLedgerReads = Effect.gen(function* () {
 
 // Passes calls on to a provider of the relayer, as far as the network allows the methods.
 
+/** Methods with a call in their parameters. A relayer whose policy asks for private transactions shows it to private providers alone. */
+const calling: ReadonlySet<string> = new Set(["eth_call", "eth_createAccessList", "eth_estimateGas", "eth_simulateV1"])
+
 const makePassedCalls = Effect.gen(function* () {
-  const { first: ask } = yield* makeRelayerNodes
+  const nodes = yield* makeRelayerNodes
   const reads = yield* makeLedgerReads
 
   return (sender: EvmSender, call: NodeCall): Effect.Effect<Reply, BadGateway | RelayerNotFound> =>
@@ -399,6 +423,8 @@ const makePassedCalls = Effect.gen(function* () {
         return errorReply(call, notAllowed(method))
       const params = yield* paramsList(call)
       const read = reads.get(method)
+      const isPrivate = calling.has(method) && evmTermsOf(sender).isPrivate
+      const ask = isPrivate ? nodes.firstPrivate : nodes.first
       const answer = yield* ask(relayer.id, numbers.chainId, (node) =>
         read === undefined ? node.ask({ method, params }) : read(node, sender, { method, params })
       )

@@ -9,7 +9,7 @@ import { newestRequest } from "../../../networks/core/Transaction.ts"
 import { FeeLimitExceeded } from "../../../networks/core/TransactionLimits.ts"
 import { maxOpen, TransactionNotFound } from "../../../networks/core/TransactionValues.ts"
 import type { Moment, TransactionId } from "../../../networks/core/TransactionValues.ts"
-import { apply, onNewGeneration, withCancellation } from "../../../networks/core/Transition.ts"
+import { apply, asPublic, onNewGeneration, withCancellation } from "../../../networks/core/Transition.ts"
 import { conflictWith, feePeriod, openRetryAfter, repeatedIn, sameBytes } from "../AcceptanceChecks.ts"
 import type { Identified, Rival } from "../AcceptanceChecks.ts"
 import * as Accepting from "../Accepting.ts"
@@ -305,6 +305,18 @@ export const make = Effect.gen(function* () {
     )
   )
 
+  const publishHeld = Effect.fnUntraced(function* (before: StoredTransaction) {
+    const now = yield* Clock.currentTimeMillis
+    const after = yield* Effect.fromResult(asPublic(before.transaction, now))
+    if (after === undefined) return before
+    const [written = before] = rows.writeChanges([{ before, after }], now)
+    return written
+  })
+
+  const publish = Effect.fn("Ledger.publish")((relayerNumber: number, id: TransactionId) =>
+    waking(atomically(Effect.flatMap(held(relayerNumber, id), ({ stored }) => publishHeld(stored))), () => isPlaced(id))
+  )
+
   const cancelMany = Effect.fn("Ledger.cancelMany")((relayerNumber: number, ids: ReadonlyArray<TransactionId>) => {
     const cancelOne = (id: TransactionId) =>
       Effect.flatMap(held(relayerNumber, id), ({ stored }) => cancelHeld(stored)).pipe(
@@ -456,6 +468,7 @@ export const make = Effect.gen(function* () {
     given: issued,
     cancel,
     cancelMany,
+    publish,
     withdraw,
     replace,
     resync,
