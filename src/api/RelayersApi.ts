@@ -29,7 +29,7 @@ export class RelayersApi extends Endpoint.group(
     scope: "relayers:write",
     summary: "Create a relayer",
     description:
-      "The signer, network and notification must exist, and the signer must be able to serve the network type. The relayer has the signer's address on that network type; several relayers may share a signer. If the id exists, the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON. A key with `transaction_limits` may not give `custom_rpc_urls`. No provider is asked, unless `check` is true: then `metadata.logs` names the RPC URLs that do not work, and what to send where.",
+      "The signer, network and notification must exist, and the signer must be able to serve the network type. The relayer has the signer's address on that network type; several relayers may share a signer. If the id exists, the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON. A key with `transaction_limits` may give no RPC URLs. No provider is asked, unless `check` is true: then `metadata.logs` names the RPC URLs that do not work, and what to send where.",
     through: [Idempotency, RequestBody],
     query: CheckQuery,
     payload: Json.body(CreateRelayer),
@@ -63,7 +63,7 @@ export class RelayersApi extends Endpoint.group(
     scope: "relayers:write",
     summary: "Change a relayer",
     description:
-      "A merge patch (RFC 7396): absent fields stay, null removes a field. The result must be a valid relayer. `custom_rpc_urls` is replaced as a whole; in it, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask, so that weights and order can be changed without sending the URLs again. Concurrent patches apply one after the other; with `If-Match`, a patch of an older version is refused. A key with `transaction_limits` may change neither `custom_rpc_urls` nor `policies`.",
+      "A merge patch (RFC 7396): absent fields stay, null removes a field. The result must be a valid relayer. A list of RPC URLs is replaced as a whole; in it, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask, so that weights and order can be changed without sending the URLs again. Concurrent patches apply one after the other; with `If-Match`, a patch of an older version is refused. A key with `transaction_limits` may change neither RPC URLs nor `policies`.",
     through: [RequestBody],
     params,
     headers: Endpoint.ifMatch,

@@ -17,6 +17,8 @@ import {
 import type { NetworkDefinition, NetworkId } from "../domain/network/Network.ts"
 import {
   applyRelayerPatch,
+  relayerUrlLists,
+  relayerUrlsIn,
   CreateRelayer,
   Relayer,
   RelayerId,
@@ -304,11 +306,14 @@ const makeRelayers = Effect.gen(function* () {
     ]
   }
 
-  const relayerOf = (id: RelayerId, { custom_rpc_urls, ...request }: CreateRelayer): Relayer => {
+  const relayerOf = (id: RelayerId, request: CreateRelayer): Relayer => {
     const signer = store.signers.get(SignerId.make(request.signer_id))
-    const urls = custom_rpc_urls === undefined ? {} : { custom_rpc_urls: custom_rpc_urls.map(maskRpc) }
+    const urls = relayerUrlLists.flatMap((list) => {
+      const given = relayerUrlsIn(request, list)
+      return given === undefined ? [] : [[list, given.map(maskRpc)] as const]
+    })
     const address = signer?.key.addresses[request.network_type]
-    return toRelayer({ ...request, ...urls, id, address, system_disabled: false })
+    return toRelayer({ ...request, ...Object.fromEntries(urls), id, address, system_disabled: false })
   }
 
   return {
@@ -338,7 +343,7 @@ const makeRelayers = Effect.gen(function* () {
     update: Effect.fnUntraced(function* (id: RelayerId, given: UpdateRelayer, ifMatch?: string) {
       const patch = yield* checkRelayerPatch(given)
       const before = yield* held(id, ifMatch)
-      const { request, isChanged } = yield* applyRelayerPatch(before.value, undefined, patch)
+      const { request, isChanged } = yield* applyRelayerPatch(before.value, {}, patch)
       if (!isChanged) return before
       const stored = storedOf(relayerOf(id, request), before.number, store.nextVersion())
       store.relayers.set(id, stored)

@@ -16,6 +16,7 @@ export interface Relayer {
   readonly signer_id: string
   readonly notification_id?: string
   readonly custom_rpc_urls?: ReadonlyArray<{ readonly url: string; readonly weight: number }>
+  readonly custom_private_rpc_urls?: ReadonlyArray<{ readonly url: string; readonly weight: number }>
   readonly policies?: { readonly min_balance?: Amount }
 }
 

@@ -17,11 +17,12 @@ export const HealthWarning = Schema.Literals([
   "ledger_stalled",
   "store_too_short",
   "protocol_unknown",
+  "no_private_rpc",
   "chain_changed"
 ]).annotate({
   identifier: "HealthWarning",
   description:
-    "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the policy has no effect. `no_channels`: `concurrent_transactions` of a stellar relayer is true, and it has no channels. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has. `protocol_unknown`: the stellar network runs a newer protocol than this version of the service knows. `chain_changed`: the RPC URL serves another chain than the one whose nonces or sequences are known, or a test network was restarted."
+    "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the policy has no effect. `no_channels`: `concurrent_transactions` of a stellar relayer is true, and it has no channels. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has. `protocol_unknown`: the stellar network runs a newer protocol than this version of the service knows. `no_private_rpc`: the policy asks for private transactions, and there is no private RPC URL. `chain_changed`: the RPC URL serves another chain than the one whose nonces or sequences are known, or a test network was restarted."
 })
 type HealthWarning = typeof HealthWarning.Type
 
@@ -54,7 +55,11 @@ interface HealthNotice {
   readonly text: string
 }
 
-type Rule = (relayer: RelayerAccount, reading: ChainSnapshot | undefined) => HealthNotice | undefined
+type Rule = (
+  relayer: RelayerAccount,
+  reading: ChainSnapshot | undefined,
+  network: Network | undefined
+) => HealthNotice | undefined
 
 /** Who pays if the policy does not say so. */
 const usualStrategy = { solana: "user", stellar: "relayer" } as const
@@ -92,6 +97,17 @@ const channels: Rule = ({ network_type, policies }) => {
     : {
         code: "no_channels",
         text: "concurrent_transactions of its policy is true, and its transactions are sent one after the other all the same: set channels.count."
+      }
+}
+
+/** Nobody could get its bytes. */
+const withoutPrivateUrls: Rule = ({ custom_private_rpc_urls: own, policies }, _, network) => {
+  if (network?.network_type !== "evm" || policies?.private_transactions !== true) return undefined
+  return (own ?? network.private_rpc_urls)?.some(({ weight }) => weight > 0) === true
+    ? undefined
+    : {
+        code: "no_private_rpc",
+        text: "Its sends are refused: its policy asks for private transactions, and there is no private RPC URL with a weight above 0. Set custom_private_rpc_urls of the relayer, or private_rpc_urls of its network."
       }
 }
 
@@ -139,16 +155,33 @@ export const otherChain: HealthNotice = {
   text: "The relayer signs nothing: the RPC URL serves another chain than the one whose nonces or sequences the service knows. Correct the URL; if a test network was restarted, use `POST /api/v1/relayers/{id}/nonce/generation`."
 }
 
-const rules: ReadonlyArray<Rule> = [sendsNothing, timeout, swaps, channels, clock, stalled, store, protocol]
+const rules: ReadonlyArray<Rule> = [
+  sendsNothing,
+  timeout,
+  swaps,
+  channels,
+  clock,
+  stalled,
+  store,
+  protocol,
+  withoutPrivateUrls
+]
 
-/** `reading`: undefined before the first check. */
-export const noticesOf = (relayer: RelayerAccount, reading: ChainSnapshot | undefined): ReadonlyArray<HealthNotice> =>
-  rules.flatMap((rule) => rule(relayer, reading) ?? [])
+/** `reading`: undefined before the first check. `network`: undefined if the caller does not know it. */
+export const noticesOf = (
+  relayer: RelayerAccount,
+  reading: ChainSnapshot | undefined,
+  network?: Network
+): ReadonlyArray<HealthNotice> => rules.flatMap((rule) => rule(relayer, reading, network) ?? [])
 
 /** Empty: the relayer can work. */
-export const chainWarnings = (relayer: RelayerAccount, reading: ChainSnapshot): ReadonlyArray<string> => {
+export const chainWarnings = (
+  relayer: RelayerAccount,
+  reading: ChainSnapshot,
+  network?: Network
+): ReadonlyArray<string> => {
   const providers = [
-    ...noticesOf(relayer, reading).map(({ text }) => text),
+    ...noticesOf(relayer, reading, network).map(({ text }) => text),
     ...reading.providers.flatMap(providerWarnings)
   ]
   const funding = fundingOf(relayer, reading)

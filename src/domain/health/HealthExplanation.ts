@@ -4,6 +4,7 @@ import type { DateTime } from "effect"
 import { HealthStatus } from "./ListedHealth.ts"
 import { HealthWarning, noticesOf, otherChain, providerWarnings } from "./ChainWarnings.ts"
 import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
+import type { Network } from "../network/Network.ts"
 import { lockedBy } from "../relayer/Policy.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
 import type { Relayer } from "../relayer/Relayer.ts"
@@ -158,6 +159,8 @@ export interface Situation {
   readonly front?: WaitingTransaction | undefined
   /** Whether its lane signs nothing, because the chain is another one than that of its nonces or sequences. */
   readonly isOtherChain?: boolean
+  /** Absent: it is not known. */
+  readonly network?: Network
   /** The number of channels of the account. Absent: accounts of its network have no channels. */
   readonly channels?: number
 }
@@ -167,13 +170,13 @@ const providersOf = (reading: ChainSnapshot | undefined): ReadonlyArray<string> 
   (reading?.providers ?? []).flatMap(providerWarnings)
 
 export const explain = (situation: Situation): RelayerExplanation => {
-  const { channels = 0, front, isOtherChain = false, relayer, health, reading, next_at, waiting } = situation
+  const { channels = 0, front, isOtherChain = false, network, relayer, health, reading, next_at, waiting } = situation
   const funding = fundingOf(relayer, reading, waiting)
   const works = health.status === "healthy" || health.status === "degraded"
   const isWaiting = works && (front !== undefined || (waiting > 0n && funding !== undefined))
   const { code, reason, next } = isWaiting ? waitingWords(front, wordsOf(health)) : wordsOf(health)
   const since = isWaiting && front !== undefined ? front.since : situation.since
-  const notices = [...noticesOf(relayer, reading), ...(isOtherChain ? [otherChain] : [])]
+  const notices = [...noticesOf(relayer, reading, network), ...(isOtherChain ? [otherChain] : [])]
   const locked = lockedBy(channels, reading?.network_type === "stellar" ? reading.ledger?.base_reserve : undefined)
   return {
     state: isWaiting ? "waiting" : health.status,

@@ -159,7 +159,7 @@ const documentedFields = {
   private_rpc_urls: {
     change: providerUrls,
     description:
-      "Endpoints that keep transactions private, for relayers without their own. They get `eth_sendRawTransaction`, `eth_chainId` and estimates alone. Private transactions are not supported yet: sends of a relayer whose policy asks for them are answered with 409.",
+      "Endpoints that keep transactions private, for relayers without their own. They get `eth_sendRawTransaction`, `eth_chainId` and estimates alone, for relayers whose policy asks for private transactions, and for sends with `private`.",
     examples: [["https://private.example.com/v1/my-key"]]
   },
   explorer_urls: {

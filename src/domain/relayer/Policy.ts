@@ -110,15 +110,22 @@ export const EvmPolicy = Schema.Struct({
   private_transactions: harmless(
     Schema.Boolean,
     doc(
-      "Whether transactions bypass the public mempool. Not supported yet: while it is true, sends are answered with 409.",
+      "Whether only private RPC URLs get the transactions, until they are mined or fall back. While there is no private RPC URL, sends are answered with 409 `no_private_rpc`. The default is false.",
       false
     )
   ),
   private_fallback_after_seconds: harmless(
     Schema.Int.check(Schema.isBetween({ minimum: 30, maximum: 604_800 })),
     doc(
-      "Seconds after which a private transaction becomes public, while its nonce is the next one of the chain. If absent, it does not. Without effect as long as private transactions are not supported.",
+      "Seconds after which a private transaction becomes public, while its nonce is the next one of the chain. If absent, it does not.",
       120
+    )
+  ),
+  private_estimates: harmless(
+    Schema.Literals(["private", "normal"]),
+    doc(
+      "Which RPC URLs see the call of a private transaction before it is mined, to estimate its gas and to simulate it. `private`, the default: private ones alone. `normal`: normal ones, as for other transactions.",
+      "private"
     )
   ),
   whitelist_receivers: onlyListed(

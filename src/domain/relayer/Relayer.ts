@@ -65,6 +65,12 @@ const jupiterOnMainnet = Schema.makeFilter(
 export const CreateRelayer = Schema.Union([
   Schema.Struct({
     ...requested,
+    custom_private_rpc_urls: maybe(list(RpcConfig), {
+      change: providerUrls,
+      description:
+        "Endpoints that keep transactions of the relayer private. If absent or empty, it uses `private_rpc_urls` of the network.",
+      examples: [[{ url: "https://private.example.com/v1/my-key", weight: 100 }]]
+    }),
     network_type: judged(networkTag("evm"), identity),
     policies: maybe(EvmPolicy, { description: policies })
   }).annotate({
@@ -106,6 +112,11 @@ export const UpdateRelayer = Schema.Struct({
     Schema.optionalKey(Schema.NullOr(list(RpcConfig))),
     "Providers of the relayer, replaced as a whole. The n-th occurrence of a masked URL stands for the n-th stored URL with that mask. Null removes them.",
     exampleUrls
+  ),
+  custom_private_rpc_urls: field(
+    Schema.optionalKey(Schema.NullOr(list(RpcConfig))),
+    "Endpoints that keep transactions of the relayer private, replaced as a whole. Masked URLs are as in `custom_rpc_urls`. Null removes them.",
+    [{ url: "https://private.example.com/v1/my-key", weight: 100 }]
   ),
   policies: field(
     Schema.optionalKey(PolicyPatch),
@@ -164,6 +175,12 @@ const stored = <Address extends Schema.Top>(address: Address) => ({
 
 export const EvmRelayer = Schema.Struct({
   ...stored(field(EvmAddress, "Address of the signer, in lower case.", "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23")),
+  custom_private_rpc_urls: Schema.optionalKey(
+    field(
+      Schema.Array(MaskedRpcConfig),
+      "Endpoints that keep transactions of the relayer private. If absent, it uses those of the network."
+    )
+  ),
   network_type: networkTag("evm"),
   policies: Schema.optionalKey(EvmPolicy),
   managed_by: Shown.managedBy,
@@ -209,6 +226,7 @@ export interface RelayerAccount {
   readonly network_type: NetworkType
   readonly network: string
   readonly address: string
+  readonly custom_private_rpc_urls?: ReadonlyArray<MaskedRpcConfig>
   readonly policies?: {
     readonly min_balance?: bigint
     readonly fee_payment_strategy?: "user" | "relayer"
@@ -217,6 +235,7 @@ export interface RelayerAccount {
     readonly swap_config?: unknown
     readonly concurrent_transactions?: boolean
     readonly channels?: { readonly count: number }
+    readonly private_transactions?: boolean
   }
 }
 
@@ -263,8 +282,19 @@ const decodeRequest = Schema.decodeUnknownEffect(CreateRelayer, parseOptions)
 /** The encoded form as a body has it: amounts are numbers with every digit. */
 const asBody = (encoded: unknown) => ExactJson.parse(JSON.stringify(encoded))
 
+/** The lists of RPC URLs of a relayer. Each is masked in responses, and sealed in a column of its own. */
+export const relayerUrlLists = ["custom_rpc_urls", "custom_private_rpc_urls"] as const
+type RelayerUrlList = (typeof relayerUrlLists)[number]
+
+/** RPC URLs of a relayer. Null and absent: it uses those of its network. */
+export type RelayerUrls = { readonly [List in RelayerUrlList]?: ReadonlyArray<RpcConfig> | null }
+
+/** Undefined: there are none. Only relayers of evm have private ones. */
+export const relayerUrlsIn = (urls: RelayerUrls, list: RelayerUrlList): ReadonlyArray<RpcConfig> | undefined =>
+  urls[list] ?? undefined
+
 /** The request that would create the relayer. `urls` are its RPC URLs, unmasked. */
-export const createRequestOf = (relayer: Relayer, urls: ReadonlyArray<RpcConfig> | undefined): CreateRelayer => {
+export const createRequestOf = (relayer: Relayer, urls: RelayerUrls): CreateRelayer => {
   const {
     address: _,
     system_disabled: __,
@@ -274,7 +304,12 @@ export const createRequestOf = (relayer: Relayer, urls: ReadonlyArray<RpcConfig>
     health: ______,
     ...fields
   } = relayer
-  return { ...fields, ...(urls === undefined ? {} : { custom_rpc_urls: urls }) }
+  const own = relayerUrlsIn(urls, "custom_rpc_urls")
+  const given = own === undefined ? {} : { custom_rpc_urls: own }
+  if (fields.network_type !== "evm") return { ...fields, ...given }
+  const secret = relayerUrlsIn(urls, "custom_private_rpc_urls")
+  const { custom_private_rpc_urls: _______, ...evm } = fields
+  return { ...evm, ...given, ...(secret === undefined ? {} : { custom_private_rpc_urls: secret }) }
 }
 
 export interface PatchedRelayer {
@@ -284,19 +319,20 @@ export interface PatchedRelayer {
 }
 
 /** Puts the stored URLs in the place of masked ones. */
-const unmasked = (
-  patch: UpdateRelayer,
-  urls: ReadonlyArray<RpcConfig> = []
-): Result.Result<UpdateRelayer, ReadonlyArray<Violation>> => {
-  const { custom_rpc_urls: given } = patch
-  if (given === undefined || given === null) return Result.succeed(patch)
-  return Result.map(unmask("custom_rpc_urls", given, urls), (custom_rpc_urls) => ({ ...patch, custom_rpc_urls }))
-}
+const unmasked = (patch: UpdateRelayer, urls: RelayerUrls): Result.Result<UpdateRelayer, ReadonlyArray<Violation>> =>
+  Result.gen(function* () {
+    const found: { [List in RelayerUrlList]?: ReadonlyArray<RpcConfig> } = {}
+    for (const list of relayerUrlLists) {
+      const given = relayerUrlsIn(patch, list)
+      if (given !== undefined) found[list] = yield* unmask(list, given, relayerUrlsIn(urls, list) ?? [])
+    }
+    return { ...patch, ...found }
+  })
 
 /** Fails with `BadRequest` if the result is not a valid relayer. The fields are named as in a create. */
 export const applyRelayerPatch = Effect.fnUntraced(function* (
   relayer: Relayer,
-  urls: ReadonlyArray<RpcConfig> | undefined,
+  urls: RelayerUrls,
   patch: UpdateRelayer
 ): Effect.fn.Return<PatchedRelayer, BadRequest> {
   const stored = createRequestOf(relayer, urls)

@@ -90,6 +90,8 @@ export interface Route {
   readonly kind: "private" | "fell_back"
   /** Milliseconds for which it waits at the chain's count before it falls back by itself. Absent: it does not. */
   readonly fallbackAfter?: number
+  /** `normal`: normal providers may see its call, to estimate it. Absent: only private ones may. */
+  readonly estimates?: "normal"
   /**
    * `private`: since when it waits at the chain's count, and was sent there; of a restored one without a place, when the restore was noticed.
    * `fell_back`: since when it is public. Absent: it does not wait.

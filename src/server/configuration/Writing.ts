@@ -11,7 +11,7 @@ import type { Plan, Step } from "../../domain/configuration/Plan.ts"
 import { referencesOf } from "../../domain/configuration/Planning.ts"
 import { CreateNetwork, NetworkId } from "../../domain/network/Network.ts"
 import { CreateNotification, NotificationId, UpdateNotification } from "../../domain/notification/Notification.ts"
-import { CreateRelayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
+import { CreateRelayer, RelayerId, relayerUrlLists, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import { BadGateway, ServiceUnavailable } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import { CreateSigner, ReplaceSignerCredentials } from "../../domain/signer/CreateSigner.ts"
@@ -60,8 +60,9 @@ const relayer = typed(CreateRelayer)
 
 /** A new relayer. The RPC URLs of one that is created again are those that are stored. */
 const createRelayerRequest = ({ request }: WantedObject, state: WantedState, found: FoundState | undefined) => {
-  const { custom_rpc_urls } = Result.getOrElse(unmasked(state, found), () => state).fields
-  return relayer({ ...request, ...(custom_rpc_urls === undefined ? {} : { custom_rpc_urls }) })
+  const { fields } = Result.getOrElse(unmasked(state, found), () => state)
+  const urls = relayerUrlLists.filter((list) => fields[list] !== undefined).map((list) => [list, fields[list]] as const)
+  return relayer({ ...request, ...Object.fromEntries(urls) })
 }
 
 /** A merge patch (RFC 7396) that makes one value of the other. */

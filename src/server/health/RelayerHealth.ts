@@ -174,6 +174,7 @@ export class RelayerHealth extends Context.Service<
         const code = yield* ledger.laneCodeOf({ relayer, network })
         return explain({
           relayer,
+          network,
           health,
           reading,
           next_at,

@@ -92,27 +92,34 @@ export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: L
     return signatures.some(({ stored }) => attempts.canRepeat(stored.chain)) ? Effect.void : undefined
   }
 
-  const partOf = (
+  /** Bytes that only private providers get are sealed here, whether the part is written with others or alone. */
+  const partOf = Effect.fnUntraced(function* (
     hold: Hold,
     signatures: Array.NonEmptyReadonlyArray<Signature>,
     { own, generation = 0 }: Partial<Assignments>,
     now: Moment
-  ): Part => ({
-    hold,
-    own: own === undefined ? undefined : { ...own, generation },
-    changes: Array.map(signatures, ({ stored, attempt, cause }) => ({
-      before: stored,
-      after: withAttempt(stored.transaction, attempt, cause, now)
-    })),
-    signed: signatures.map(({ stored: { id, chain, from }, attempt, raw }) => ({
-      id,
-      chain,
-      address: from,
-      attempt,
-      raw,
-      epoch: hold.epoch
-    })),
-    now
+  ) {
+    const signed = yield* Effect.forEach(signatures, ({ stored: { id, chain, from, transaction }, attempt, raw }) =>
+      Effect.map(attempts.storedBytes(id, transaction, attempt, raw, chain), (bytes) => ({
+        id,
+        chain,
+        address: from,
+        attempt,
+        bytes,
+        epoch: hold.epoch
+      }))
+    )
+    const part: Part = {
+      hold,
+      own: own === undefined ? undefined : { ...own, generation },
+      changes: Array.map(signatures, ({ stored, attempt, cause }) => ({
+        before: stored,
+        after: withAttempt(stored.transaction, attempt, cause, now)
+      })),
+      signed,
+      now
+    }
+    return part
   })
 
   const writeAlone = Effect.fnUntraced(function* ({ hold, changes, signed, now }: Part, gate: Gate | undefined) {
@@ -145,7 +152,7 @@ export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: L
   ) {
     const now = yield* Clock.currentTimeMillis
     const assignments = assignmentsOf(signatures)
-    const part = partOf(hold, signatures, assignments ?? {}, now)
+    const part = yield* partOf(hold, signatures, assignments ?? {}, now)
     const committing = fence.assigning(
       hold,
       assignments,
@@ -177,7 +184,8 @@ export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: L
               chain: owner.chain,
               address: owner.from,
               attempt,
-              raw,
+              // No-ops are no secret.
+              bytes: { raw },
               epoch: hold.epoch
             }))
           )

@@ -35,8 +35,8 @@ export interface Filter {
   readonly codes?: ReadonlyArray<string>
   /** Only open transactions whose code is not one of `usualCodes`. */
   readonly isHeld?: true
-  /** The hash of any attempt, in lower case. */
-  readonly hash?: string
+  /** Hashes, in lower case: those that have one of them, in any attempt. */
+  readonly hashes?: ReadonlyArray<string>
   readonly externalId?: string
   /** Accepted at or after this moment. */
   readonly createdAfter?: Moment
@@ -137,14 +137,16 @@ const makeTransactionPages = Effect.gen(function* () {
   }
 
   const conditionsOf = (filter: Filter) => {
-    const { relayerNumbers, states = [], hash, externalId, createdAfter, createdBefore, origin = "request" } = filter
+    const { relayerNumbers, states = [], hashes, externalId, createdAfter, createdBefore, origin = "request" } = filter
     const order = orderOf(filter)
     return [
       sql`t.origin = ${origin}`,
       ...(relayerNumbers === undefined ? [] : [relayersOf(relayerNumbers)]),
       ...(states.length === 0 ? [] : [stateOf(states)]),
       ...waitingOf(filter),
-      ...(hash === undefined ? [] : [sql`t.id IN (SELECT transaction_id FROM attempts WHERE hash = ${hash})`]),
+      ...(hashes === undefined
+        ? []
+        : [sql`t.id IN (SELECT transaction_id FROM attempts WHERE hash = ANY(${hashes}::text[]))`]),
       ...(externalId === undefined ? [] : [sql`t.external_id = ${externalId}`]),
       ...(createdAfter === undefined
         ? []

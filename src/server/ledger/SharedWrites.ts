@@ -17,7 +17,7 @@ import { Outbox } from "../outbox/Outbox.ts"
 import * as LanesRepo from "./LanesRepo.ts"
 import type { ExpectedLane } from "./LanesRepo.ts"
 import type { Hold, LaneId, StoredTransaction } from "./LedgerEntries.ts"
-import { makeAttempts } from "./SignaturesRepo.ts"
+import { makeAttempts, storedSize } from "./SignaturesRepo.ts"
 import type { SignedAttempt } from "./SignaturesRepo.ts"
 import * as Writing from "./TransactionWrites.ts"
 import type { Change } from "./TransactionWrites.ts"
@@ -65,7 +65,7 @@ const maxShared = 32
 export const patience = "100 millis"
 
 const sizeOf = ({ signed, events }: PreparedPart): number =>
-  signed.reduce((sum, { raw }) => sum + 2 * raw.length, 0) +
+  signed.reduce((sum, { bytes }) => sum + 2 * storedSize(bytes), 0) +
   events.reduce((sum, { data, delivery }) => sum + data.length + (delivery?.body.length ?? 0), 0)
 
 /** Those of one statement each, in their order. */

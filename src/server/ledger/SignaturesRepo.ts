@@ -1,15 +1,17 @@
-// Signed bytes: the table `attempts`, and the table `signatures_given` of those that callers got and the service does not send.
-import { Data, Duration, Effect, Schema } from "effect"
+// Signed bytes: the table `attempts`, the table `private_bytes` of those that are sealed, and the table `signatures_given` of those that callers got and the service does not send.
+import { Data, Duration, Effect, Redacted, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import type { SqlClient, Statement } from "effect/sql"
 import type { LaneKey } from "../../networks/core/Rules.ts"
-import type { Attempt, Receipt } from "../../networks/core/Transaction.ts"
+import type { Attempt, Receipt, Transaction } from "../../networks/core/Transaction.ts"
 import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import type { Moment } from "../../networks/core/TransactionValues.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { unnestRows } from "../../sql/Rows.ts"
 import type { UnnestRow } from "../../sql/Rows.ts"
+import { Secrets } from "../secrets/Secrets.ts"
+import type { SecretPlace } from "../secrets/Secrets.ts"
 import { LedgerRules } from "./LedgerEntries.ts"
 import type { Account, GivenPlace, GivenSignature, LaneId, LedgerNetwork } from "./LedgerEntries.ts"
 
@@ -98,18 +100,24 @@ export interface SignedAttempt {
   /** The first account of the lane. */
   readonly address: string
   readonly attempt: Attempt
-  readonly raw: Uint8Array
+  readonly bytes: StoredBytes
   readonly epoch: number
 }
 
-const signed = ({ offer }: LedgerNetwork, { id, address, attempt, raw, epoch }: SignedAttempt): UnnestRow => ({
+/** Signed bytes as they are stored. `sealed`: only private providers get them, and nobody else reads them in the database or in a copy of it. */
+export type StoredBytes = { readonly raw: Uint8Array } | { readonly sealed: Uint8Array }
+
+/** Their size in bytes, to bound a statement. */
+export const storedSize = (bytes: StoredBytes): number => ("raw" in bytes ? bytes.raw : bytes.sealed).length
+
+const signed = ({ offer }: LedgerNetwork, { id, address, attempt, bytes, epoch }: SignedAttempt): UnnestRow => ({
   transaction_id: id,
   ordinal: String(attempt.ordinal),
   kind: attempt.kind,
   generation: String(attempt.generation),
   request_version: String(attempt.requestVersion),
   hash: attempt.hash,
-  raw: `\\x${Hex.encode(raw)}`,
+  raw: "raw" in bytes ? `\\x${Hex.encode(bytes.raw)}` : "\\x",
   account: attempt.place.account === address ? null : attempt.place.account,
   nonce: text(attempt.place.sequence),
   offer: offer.text(attempt.offer),
@@ -137,10 +145,62 @@ export class SignatureTaken extends Data.TaggedError("SignatureTaken") {}
 
 const readHashes = Rows.all(Schema.Struct({ hash: Schema.String }))
 const readBytes = Rows.all(Schema.Struct({ id: TransactionId, ordinal: Schema.Int, raw: Schema.Uint8Array }))
+const readSealed = Rows.all(Schema.Struct({ id: TransactionId, ordinal: Schema.Int, sealed: Schema.Uint8Array }))
+
+const keyOf = ({ id, ordinal }: AttemptKey): string => `${id}/${ordinal}`
+
+const placeOfBytes = (key: AttemptKey): SecretPlace => ({ table: "private_bytes", id: keyOf(key), column: "raw" })
+
+/** Seals the bytes that only private providers get, and opens them. */
+const makePrivateBytes = Effect.gen(function* () {
+  const sql = yield* client
+  const secrets = yield* Secrets
+
+  const seal = (key: AttemptKey, raw: Uint8Array) => secrets.seal(Redacted.make(Hex.encode(raw)), placeOfBytes(key))
+
+  /** `condition`: on `given.transaction_id`. Undefined: none of the bytes are sealed. */
+  const inserting = (attempts: ReadonlyArray<SignedAttempt>, condition: Statement.Fragment) => {
+    const rows = attempts.flatMap(({ id, attempt: { ordinal }, bytes }): ReadonlyArray<UnnestRow> =>
+      "sealed" in bytes
+        ? [
+            {
+              id: keyOf({ id, ordinal }),
+              transaction_id: id,
+              ordinal: String(ordinal),
+              sealed: `\\x${Hex.encode(bytes.sealed)}`
+            }
+          ]
+        : []
+    )
+    if (rows.length === 0) return undefined
+    return sql`
+      INSERT INTO private_bytes (id, transaction_id, ordinal, raw_sealed)
+      SELECT id, transaction_id::uuid, ordinal::integer, sealed::bytea FROM ${unnestRows(sql, rows)} WHERE ${condition}`
+  }
+
+  /** Those that do not open are left out, and reported: another program changed them, or their master key is not known. */
+  const open = Effect.fnUntraced(function* (keys: ReadonlyArray<AttemptKey>) {
+    const rows = yield* sql`
+      SELECT transaction_id AS id, ordinal, raw_sealed AS sealed FROM private_bytes
+      WHERE id = ANY(${keys.map(keyOf)}::text[])`.pipe(Effect.flatMap(readSealed), query("PrivateBytesRepo.open"))
+    const opened = yield* Effect.forEach(rows, ({ sealed, ...key }) =>
+      secrets.open(sealed, placeOfBytes(key)).pipe(
+        Effect.map((hex) => [{ ...key, raw: Uint8Array.from(Buffer.from(Redacted.value(hex), "hex")) }]),
+        Effect.catchTag("SecretUnreadable", (error) =>
+          Effect.as(Effect.logError("signed bytes of a private transaction do not open", error), [])
+        )
+      )
+    )
+    return opened.flat()
+  })
+
+  return { seal, inserting, open }
+})
 
 export const makeAttempts = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* LedgerRules
+  const secret = yield* makePrivateBytes
   const moment = (column: string) => momentOf(sql, column)
 
   /** `condition`: on `given.transaction_id`. */
@@ -173,8 +233,10 @@ export const makeAttempts = Effect.gen(function* () {
   const writing = ({ signed, answered }: AttemptChanges, written: string): ReadonlyArray<Statement.Fragment> => {
     // `IS TRUE` keeps PostgreSQL from joining the two tables: without statistics it would compare each row with each other one.
     const condition = sql`(given.transaction_id::uuid IN (SELECT id FROM ${sql(written)})) IS TRUE`
+    const sealed = secret.inserting(signed, condition)
     return [
       ...(signed.length === 0 ? [] : [sql`signed AS (${inserting(signed, condition)})`]),
+      ...(sealed === undefined ? [] : [sql`sealed AS (${sealed})`]),
       ...(answered.length === 0 ? [] : [sql`answered AS (${updating(answered, condition)})`])
     ]
   }
@@ -205,17 +267,26 @@ export const makeAttempts = Effect.gen(function* () {
       ? Effect.void
       : inserting(attempts, sql`true`).pipe(Effect.asVoid, query("AttemptsRepo.insert"))
 
-  const bytes = (attempts: ReadonlyArray<AttemptKey>) => {
+  const bytes = Effect.fnUntraced(function* (attempts: ReadonlyArray<AttemptKey>) {
     const ids = attempts.map(({ id }) => id)
     const ordinals = attempts.map(({ ordinal }) => String(ordinal))
-    return sql`
+    const found = yield* sql`
       SELECT a.transaction_id AS id, a.ordinal, a.raw
       FROM unnest(${ids}::uuid[], ${ordinals}::integer[]) AS given (id, ordinal)
       JOIN attempts a ON a.transaction_id = given.id AND a.ordinal = given.ordinal`.pipe(
       Effect.flatMap(readBytes),
       query("AttemptsRepo.bytes")
     )
-  }
+    const sealed = found.filter(({ raw }) => raw.length === 0)
+    if (sealed.length === 0) return found
+    return [...found.filter(({ raw }) => raw.length > 0), ...(yield* secret.open(sealed))]
+  })
+
+  /** The bytes of a signature as they are stored: those that only private providers get are sealed. */
+  const storedBytes = (id: TransactionId, transaction: Transaction, attempt: Attempt, raw: Uint8Array, chain: string) =>
+    networks.of(chain).rules.destinationOf?.(transaction, attempt) === "private"
+      ? Effect.map(secret.seal({ id, ordinal: attempt.ordinal }, raw), (sealed): StoredBytes => ({ sealed }))
+      : Effect.succeed<StoredBytes>({ raw })
 
   /** Those of the hashes that attempts of the lane have. */
   const own = (lane: LaneId, hashes: ReadonlyArray<string>) =>
@@ -227,7 +298,7 @@ export const makeAttempts = Effect.gen(function* () {
       query("AttemptsRepo.own")
     )
 
-  return { writing, canRepeat, isGiven, insert, bytes, own }
+  return { writing, canRepeat, isGiven, insert, bytes, storedBytes, own }
 })
 
 // The table `signatures_given`.

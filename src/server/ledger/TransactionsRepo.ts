@@ -64,6 +64,7 @@ const Row = Rows.withoutNulls(
     requeues: Schema.Int,
     route: Schema.Literals(["public", "private", "fell_back"]),
     fallback_after: optional(Schema.Int),
+    normal_estimates: Schema.Boolean,
     route_since: optional(Schema.Int),
     yields: optional(Schema.Int),
     paid_before: optional(Schema.BigIntFromString),
@@ -92,6 +93,7 @@ const columnsWith = (sql: SqlClient.SqlClient, json: (request: Statement.Fragmen
     t.required_nonce::text AS required_nonce,
     t.external_id, t.api_key_id, t.request_id, t.trace, ${millis("valid_until")}, ${millis("not_before")}, t.requeues, t.yields,
     t.paid_before::text AS paid_before, t.confirmed_by, t.route, ${number("fallback_after")}, ${millis("route_since")},
+    t.normal_estimates,
     t.fee::text AS fee, ${millis("created_at")}, ${millis("final_at")},
     CASE WHEN t.request_version > 1 THEN (
       SELECT json_agg(${json(sql`v.request`)} ORDER BY v.version)::text FROM transaction_requests v WHERE v.transaction_id = t.id
@@ -142,8 +144,15 @@ const minedOf = (
   return found === undefined ? undefined : { ordinal: row.mined_attempt, receipt: found }
 }
 
-const routeOf = ({ route, fallback_after: fallbackAfter, route_since: since }: Row): Route | undefined =>
-  route === "public" ? undefined : { kind: route, ...presentFields({ fallbackAfter, since }) }
+const routeOf = ({
+  route,
+  fallback_after: fallbackAfter,
+  route_since: since,
+  normal_estimates
+}: Row): Route | undefined =>
+  route === "public"
+    ? undefined
+    : { kind: route, ...presentFields({ fallbackAfter, since }), ...(normal_estimates ? { estimates: "normal" } : {}) }
 
 const transactionOf = (network: LedgerNetwork, row: Row): Transaction => {
   const attempts = (row.attempts ?? []).map((attempt) => attemptOf(network, row.address, attempt))
@@ -439,6 +448,7 @@ const givenOf = (
   fee: textOrNull(transaction.fee),
   route: transaction.route?.kind ?? "public",
   fallback_after: textOrNull(transaction.route?.fallbackAfter),
+  normal_estimates: String(transaction.route?.estimates === "normal"),
   now: String(now)
 })
 
@@ -468,12 +478,12 @@ export const makeInsertion = Effect.gen(function* () {
     INSERT INTO transactions (
       id, relayer_id, relayer_number, lane_id, generation, request, facts, identity, exclusive, body_hash, state, code, code_since, figures, priority,
       required_nonce, external_id, api_key_id, request_id, trace, valid_until, not_before, fee, route, fallback_after,
-      created_at
+      normal_estimates, created_at
     )
     SELECT given.id::uuid, relayer_id, relayer_number::bigint, l.id, l.generation, request::json, facts::json, identity, exclusive, body_hash, 'pending',
       'queued', ${moment("now")}, '{}', priority::smallint, required_nonce::bigint, external_id, api_key_id, request_id,
       trace, ${moment("valid_until")}, ${moment("not_before")}, fee::numeric, route, fallback_after::bigint,
-      ${moment("now")}
+      normal_estimates::boolean, ${moment("now")}
     FROM given JOIN sending ON sending.seq = given.relayer_number::bigint AND ${fits}
     JOIN lanes l ON l.chain = given.chain AND l.address = given.address AND l.parent_id IS NULL
     ORDER BY n`

@@ -37,6 +37,14 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   { table: "networks", id: "id", sealed: "rpc_urls_sealed", column: "rpc_urls" },
   { table: "networks", id: "id", sealed: "private_rpc_urls_sealed", column: "private_rpc_urls" },
   { table: "relayers", id: "id", sealed: "custom_rpc_urls_sealed", column: "custom_rpc_urls", turn: "seq" },
+  {
+    table: "relayers",
+    id: "id",
+    sealed: "custom_private_rpc_urls_sealed",
+    column: "custom_private_rpc_urls",
+    turn: "seq"
+  },
+  { table: "private_bytes", id: "id", sealed: "raw_sealed", column: "raw" },
   { table: "idempotency_keys", id: "id", sealed: "body_sealed", column: "body" },
   { table: "service_secrets", id: "name", sealed: "sealed", column: "sealed" }
 ]

@@ -8,7 +8,14 @@ import { unanswered } from "../../domain/health/Funding.ts"
 import { networkId } from "../../domain/network/Network.ts"
 import type { NetworkType } from "../../domain/network/Network.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
-import { applyRelayerPatch, RelayerId, RelayerIdTaken, RelayerInUse } from "../../domain/relayer/Relayer.ts"
+import {
+  applyRelayerPatch,
+  RelayerId,
+  RelayerIdTaken,
+  RelayerInUse,
+  relayerUrlLists,
+  relayerUrlsIn
+} from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, Relayer, RelayerIsChannel, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import { BadRequest, checkResourceSize, isCurrentVersion, PreconditionFailed } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
@@ -116,12 +123,20 @@ const makeRelayerPreview = Effect.gen(function* () {
 
   /** None: the service will refuse the create, because the network does not exist or the signer has no address on it. */
   const targetOf = Effect.fnUntraced(
-    function* ({ network_type, network: name, policies, signer_id, custom_rpc_urls = [] }: CreateRelayer) {
+    function* (request: CreateRelayer) {
+      const { network_type, network: name, policies, signer_id, custom_rpc_urls = [] } = request
       const { network, urls } = yield* networks.callable(networkId(network_type, name))
       const { addresses } = yield* signers.get(SignerId.make(signer_id))
       const address = new Map(Object.entries(addresses)).get(network_type)
       if (address === undefined) return Option.none()
-      const account = { network_type, network: name, address, ...(policies === undefined ? {} : { policies }) }
+      const secret = relayerUrlsIn(request, "custom_private_rpc_urls") ?? []
+      const account = {
+        network_type,
+        network: name,
+        address,
+        ...(secret.length === 0 ? {} : { custom_private_rpc_urls: secret }),
+        ...(policies === undefined ? {} : { policies })
+      }
       return Option.some({ relayer: account, network, urls: custom_rpc_urls.length > 0 ? custom_rpc_urls : urls })
     },
     Effect.catchTags({ NetworkNotFound: () => Effect.succeedNone, SignerNotFound: () => Effect.succeedNone })
@@ -136,7 +151,7 @@ const makeRelayerPreview = Effect.gen(function* () {
         orElse: () => Effect.succeed(unanswered(target.relayer, target.urls))
       })
     )
-    return chainWarnings(target.relayer, seen)
+    return chainWarnings(target.relayer, seen, target.network)
   })
 })
 
@@ -265,7 +280,7 @@ export const makeRelayerCreation = Effect.gen(function* () {
     const relayer = {
       id,
       request,
-      urls: yield* urls.store(id, request.custom_rpc_urls),
+      urls: yield* urls.store(id, request),
       ownNetworkId: located === "own" ? networkId(request.network_type, request.network) : undefined,
       origin: yield* currentOrigin
     }
@@ -281,9 +296,8 @@ export const makeRelayerCreation = Effect.gen(function* () {
     const { relayerIds, transactionLimits } = yield* Caller.current
     if (relayerIds !== undefined) return yield* new Caller.Forbidden({})
     // Providers report what the transactions of the key have cost, which counts for its limits.
-    if (transactionLimits !== undefined && request.custom_rpc_urls !== undefined) {
-      return yield* TransactionLimitExceeded.ofChange("custom_rpc_urls")
-    }
+    const given = relayerUrlLists.find((list) => relayerUrlsIn(request, list) !== undefined)
+    if (transactionLimits !== undefined && given !== undefined) return yield* TransactionLimitExceeded.ofChange(given)
   })
 
   const create = Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
@@ -301,7 +315,7 @@ export const makeRelayerCreation = Effect.gen(function* () {
 
   /** Fails as `create` does, as far as the request alone says. */
   const check = (request: CreateRelayer) =>
-    Effect.all([checkCaller(request), checkResourceSize(request), urls.check(request.custom_rpc_urls)], {
+    Effect.all([checkCaller(request), checkResourceSize(request), urls.check(request)], {
       discard: true
     })
 
@@ -313,6 +327,8 @@ export const makeRelayerCreation = Effect.gen(function* () {
 })
 
 // The rules of changing and deleting a relayer.
+
+const changesUrls = (patch: UpdateRelayer): boolean => relayerUrlLists.some((list) => patch[list] !== undefined)
 
 export const makeRelayerEditing = Effect.gen(function* () {
   const repo = yield* RelayersRepo.make
@@ -342,7 +358,7 @@ export const makeRelayerEditing = Effect.gen(function* () {
   /** A key with limits may change neither: providers report prices and payments, and policies limit prices and receivers. */
   const checkLimits = Effect.fnUntraced(function* (patch: UpdateRelayer) {
     if ((yield* Caller.current).transactionLimits === undefined) return
-    const field = (["custom_rpc_urls", "policies"] as const).find((name) => patch[name] !== undefined)
+    const field = ([...relayerUrlLists, "policies"] as const).find((name) => patch[name] !== undefined)
     if (field !== undefined) return yield* TransactionLimitExceeded.ofChange(field)
   })
 
@@ -350,11 +366,7 @@ export const makeRelayerEditing = Effect.gen(function* () {
   const store = Effect.fnUntraced(
     function* ({ id, value: before }: HeldRelayer, request: CreateRelayer, withUrls: boolean) {
       yield* checkNotification(before, request)
-      const after = yield* repo.update(
-        id,
-        request,
-        withUrls ? yield* urls.store(id, request.custom_rpc_urls) : undefined
-      )
+      const after = yield* repo.update(id, request, withUrls ? yield* urls.store(id, request) : undefined)
       yield* changes.recordRelayer({ action: "relayer.updated", before, after: after.value })
       yield* checkDue.afterCommit
       yield* Effect.annotateLogs(Effect.logInfo("relayer updated"), { relayer_id: id, version: after.version })
@@ -371,14 +383,14 @@ export const makeRelayerEditing = Effect.gen(function* () {
   const refusal = Effect.fnUntraced(function* (held: HeldRelayer, patch: UpdateRelayer) {
     yield* checkLimits(patch)
     const { request } = yield* applyRelayerPatch(held.value, yield* urls.open(held), patch)
-    if (patch.custom_rpc_urls !== undefined) yield* urls.check(request.custom_rpc_urls)
+    if (changesUrls(patch)) yield* urls.check(request)
   })
 
   const update = Effect.fn("Relayers.update")(function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
     yield* checkLimits(patch)
     const held = yield* hold(id, ifMatch)
     const { request, isChanged } = yield* applyRelayerPatch(held.value, yield* urls.open(held), patch)
-    return isChanged ? yield* store(held, request, patch.custom_rpc_urls !== undefined) : held
+    return isChanged ? yield* store(held, request, changesUrls(patch)) : held
   }, transaction)
 
   /** Why `update` would fail for each of the relayers. One that does not exist any more is left out. */

@@ -6,11 +6,11 @@ import { maskRpc } from "../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import { networkId } from "../../domain/network/Network.ts"
 import type { Network } from "../../domain/network/Network.ts"
-import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import type { CreateRelayer, DisabledReason, Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
+import { RelayerNotFound, relayerUrlLists, relayerUrlsIn } from "../../domain/relayer/Relayer.ts"
+import type { DisabledReason, Relayer, RelayerId, RelayerUrls } from "../../domain/relayer/Relayer.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
-import { openRpcUrls, refuseRpcUrls, sealRpcUrls } from "../chains/RpcNodes.ts"
+import { openRpcUrls, refusePublishing, refuseRpcUrls, sealRpcUrls } from "../chains/RpcNodes.ts"
 import type { ReadRelayer } from "../ledger/LedgerEntries.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
@@ -24,31 +24,48 @@ import type { HeldRelayer } from "./StoredRelayer.ts"
 // The RPC URLs of a relayer: checked, masked to be shown, and sealed to be called.
 
 /** The URLs of a relayer that uses those of its network. */
-const noUrls: StoredUrls = { masked: undefined, sealed: undefined }
+const noUrls = { masked: undefined, sealed: undefined } as const
 
-const placeOfUrls = (id: RelayerId) => ({ table: "relayers", id, column: "custom_rpc_urls" })
+const placeOfUrls = (id: RelayerId, list: (typeof relayerUrlLists)[number]) => ({ table: "relayers", id, column: list })
 
 export const makeRelayerUrls = Effect.gen(function* () {
   const secrets = yield* Secrets
   const outbound = yield* Outbound
 
   /** Fails with `BadRequest` if the service must not call one of the URLs. */
-  const check = (urls: CreateRelayer["custom_rpc_urls"]) => {
-    const refused = refuseRpcUrls(outbound, "custom_rpc_urls", urls ?? [])
+  const check = (urls: RelayerUrls) => {
+    const refused = [
+      ...relayerUrlLists.flatMap((list) => refuseRpcUrls(outbound, list, urls[list] ?? [])),
+      ...refusePublishing("custom_private_rpc_urls", urls.custom_private_rpc_urls ?? [])
+    ]
     return refused.length > 0 ? Effect.fail(BadRequest.of(refused)) : Effect.void
   }
 
   /** Fails as `check` does. */
-  const store = Effect.fnUntraced(function* (id: RelayerId, urls: CreateRelayer["custom_rpc_urls"]) {
-    if (urls === undefined || urls.length === 0) return noUrls
-    yield* check(urls)
-    const sealed = yield* sealRpcUrls(secrets, urls, placeOfUrls(id))
-    return { masked: urls.map(maskRpc), sealed }
+  const store = Effect.fnUntraced(function* (id: RelayerId, given: RelayerUrls) {
+    yield* check(given)
+    const stored: { -readonly [List in keyof StoredUrls]: StoredUrls[List] } = {
+      custom_rpc_urls: noUrls,
+      custom_private_rpc_urls: noUrls
+    }
+    for (const list of relayerUrlLists) {
+      const urls = given[list] ?? []
+      if (urls.length === 0) continue
+      const sealed = yield* sealRpcUrls(secrets, urls, placeOfUrls(id, list))
+      stored[list] = { masked: urls.map(maskRpc), sealed }
+    }
+    return stored
   })
 
-  /** The unmasked URLs. `undefined` if the relayer uses the URLs of its network. */
-  const open = ({ id, urlsSealed }: HeldRelayer) =>
-    urlsSealed === undefined ? Effect.undefined : openRpcUrls(secrets, urlsSealed, placeOfUrls(id))
+  /** The unmasked URLs. Absent if the relayer uses those of its network. */
+  const open = Effect.fnUntraced(function* ({ id, urlsSealed }: HeldRelayer) {
+    const opened: { -readonly [List in keyof RelayerUrls]: ReadonlyArray<RpcConfig> } = {}
+    for (const list of relayerUrlLists) {
+      const sealed = urlsSealed[list]
+      if (sealed !== undefined) opened[list] = yield* openRpcUrls(secrets, sealed, placeOfUrls(id, list))
+    }
+    return opened
+  })
 
   return { check, store, open }
 })
@@ -59,7 +76,7 @@ export interface RelayerTarget {
   readonly network: Network
   /** Unmasked: the relayer's own URLs, or those of its network. */
   readonly urls: ReadonlyArray<RpcConfig>
-  /** Unmasked: private ones of its network. Absent: there are none. */
+  /** Unmasked: the relayer's own private ones, or those of its network. Absent: there are none. */
   readonly privateUrls?: ReadonlyArray<RpcConfig>
 }
 
@@ -87,9 +104,12 @@ const makeRelayerTargets = Effect.gen(function* () {
   const relayerUrls = yield* makeRelayerUrls
 
   const networkOf = Effect.fnUntraced(
-    function* ({ network_type, network }: Relayer, own: ReadonlyArray<RpcConfig> | undefined) {
+    function* ({ network_type, network }: Relayer, given: RelayerUrls) {
       const id = networkId(network_type, network)
-      return own === undefined ? yield* networks.callable(id) : { ...(yield* networks.besides(id)), urls: own }
+      const own = relayerUrlsIn(given, "custom_rpc_urls")
+      const found = own === undefined ? yield* networks.callable(id) : { ...(yield* networks.besides(id)), urls: own }
+      const privateUrls = relayerUrlsIn(given, "custom_private_rpc_urls")
+      return privateUrls === undefined ? found : { ...found, privateUrls }
     },
     // A network exists as long as its relayers do: this relayer was deleted meanwhile.
     Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))

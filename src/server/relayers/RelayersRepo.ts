@@ -41,10 +41,17 @@ const shownUrls = (masked: ReadonlyArray<MaskedRpcConfig> | undefined) =>
 export class ReferenceMissing extends Schema.TaggedError<ReferenceMissing>()("ReferenceMissing", {}) {}
 
 /** RPC URLs in the database: masked ones for responses, and sealed ones for calls. */
-export interface StoredUrls {
+interface StoredList {
   readonly masked: ReadonlyArray<MaskedRpcConfig> | undefined
   readonly sealed: Uint8Array | undefined
 }
+
+export interface StoredUrls {
+  readonly custom_rpc_urls: StoredList
+  readonly custom_private_rpc_urls: StoredList
+}
+
+const sealedText = ({ sealed }: StoredList) => (sealed === undefined ? null : `\\x${Hex.encode(sealed)}`)
 
 export interface NewRelayer {
   readonly id: RelayerId
@@ -74,8 +81,10 @@ const givenOf = Effect.fnUntraced(function* ({ id, request, urls, ownNetworkId, 
     signer_id: request.signer_id,
     notification_id,
     policies,
-    custom_rpc_urls: yield* shownUrls(urls.masked),
-    custom_rpc_urls_sealed: urls.sealed === undefined ? null : `\\x${Hex.encode(urls.sealed)}`,
+    custom_rpc_urls: yield* shownUrls(urls.custom_rpc_urls.masked),
+    custom_rpc_urls_sealed: sealedText(urls.custom_rpc_urls),
+    custom_private_rpc_urls: yield* shownUrls(urls.custom_private_rpc_urls.masked),
+    custom_private_rpc_urls_sealed: sealedText(urls.custom_private_rpc_urls),
     own_network_id: ownNetworkId ?? null
   }
   return row
@@ -106,10 +115,11 @@ export const makeNewRelayersRepo = Effect.gen(function* () {
       notified AS (SELECT id FROM notifications WHERE id IN (SELECT notification_id FROM given) ${lock})
       INSERT INTO relayers AS t (
         id, name, network_type, network, address, mac, paused, signer_id, notification_id,
-        policies, custom_rpc_urls, custom_rpc_urls_sealed, own_network_id
+        policies, custom_rpc_urls, custom_rpc_urls_sealed, custom_private_rpc_urls, custom_private_rpc_urls_sealed, own_network_id
       )
       SELECT id, name, network_type, network, address, mac, paused::boolean, signer_id, notification_id,
-        policies::json, custom_rpc_urls::json, custom_rpc_urls_sealed::bytea, own_network_id
+        policies::json, custom_rpc_urls::json, custom_rpc_urls_sealed::bytea, custom_private_rpc_urls::json,
+        custom_private_rpc_urls_sealed::bytea, own_network_id
       FROM given WHERE (${isNotified}) AND NOT EXISTS (SELECT FROM channel_keys c WHERE c.address = given.address)
       ORDER BY n
       ${onTaken}
@@ -257,7 +267,7 @@ export const make = Effect.gen(function* () {
       query("RelayersRepo.sharesAccount")
     )
 
-  const heldColumns = sql`${columns}, ${rowState(sql, "t")} AS state, t.custom_rpc_urls_sealed`
+  const heldColumns = sql`${columns}, ${rowState(sql, "t")} AS state, t.custom_rpc_urls_sealed, t.custom_private_rpc_urls_sealed`
 
   const findSealed = (ids: ReadonlyArray<RelayerId>) =>
     held`SELECT ${heldColumns} FROM relayers t WHERE t.id ${among(ids)}`.pipe(
@@ -326,7 +336,10 @@ export const make = Effect.gen(function* () {
       const setUrls =
         urls === undefined
           ? sql``
-          : sql`, custom_rpc_urls = ${yield* shownUrls(urls.masked)}::text::json, custom_rpc_urls_sealed = ${urls.sealed ?? null}::bytea`
+          : sql`, custom_rpc_urls = ${yield* shownUrls(urls.custom_rpc_urls.masked)}::text::json,
+              custom_rpc_urls_sealed = ${urls.custom_rpc_urls.sealed ?? null}::bytea,
+              custom_private_rpc_urls = ${yield* shownUrls(urls.custom_private_rpc_urls.masked)}::text::json,
+              custom_private_rpc_urls_sealed = ${urls.custom_private_rpc_urls.sealed ?? null}::bytea`
       const changed = yield* stored`
         UPDATE relayers t SET name = ${name}, paused = ${paused}, notification_id = ${notification_id}::text,
           policies = ${policies}::text::json, version = version + 1 ${setUrls}

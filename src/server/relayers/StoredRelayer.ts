@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import * as Json from "../../api/Json.ts"
 import { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import type { RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { RelayerId, RelayerUrls } from "../../domain/relayer/Relayer.ts"
 import type { SqlClient, Statement } from "effect/sql"
 import type { Page, PageRequest, Unreadable } from "../../domain/request/Page.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
@@ -24,6 +24,7 @@ export interface StoredRow {
 
 export interface HeldRow extends StoredRow {
   readonly custom_rpc_urls_sealed: Uint8Array | null
+  readonly custom_private_rpc_urls_sealed: Uint8Array | null
 }
 
 /**
@@ -68,12 +69,15 @@ export class StoredRelayer implements Versioned<Relayer> {
 
 /** A relayer with the URLs that its chain is called by. */
 export class HeldRelayer extends StoredRelayer {
-  /** Sealed JSON of the unmasked `custom_rpc_urls`. */
-  readonly urlsSealed: Uint8Array | undefined
+  /** Sealed JSON of the unmasked lists. */
+  readonly urlsSealed: { readonly [List in keyof RelayerUrls]-?: Uint8Array | undefined }
 
   constructor(row: HeldRow) {
     super(row)
-    this.urlsSealed = row.custom_rpc_urls_sealed ?? undefined
+    this.urlsSealed = {
+      custom_rpc_urls: row.custom_rpc_urls_sealed ?? undefined,
+      custom_private_rpc_urls: row.custom_private_rpc_urls_sealed ?? undefined
+    }
   }
 }
 

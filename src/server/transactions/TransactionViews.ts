@@ -48,7 +48,7 @@ const filterOf = (
   ...(status === undefined ? {} : { states: status.map(stateOf) }),
   ...(code === undefined ? {} : { codes: code }),
   ...(held === true ? { isHeld: held } : {}),
-  ...(hash === undefined ? {} : { hash: canonicalHash(hash) }),
+  ...(hash === undefined ? {} : { hashes: [canonicalHash(hash)] }),
   ...(external_id === undefined ? {} : { externalId: external_id }),
   ...(created_after === undefined ? {} : { createdAfter: DateTime.toEpochMillis(created_after) }),
   ...(created_before === undefined ? {} : { createdBefore: DateTime.toEpochMillis(created_before) }),

@@ -24,6 +24,7 @@ export const tables: ReadonlyArray<string> = [
   "master_key",
   "networks",
   "notifications",
+  "private_bytes",
   "relayer_balances",
   "relayer_blocks",
   "relayer_checks",

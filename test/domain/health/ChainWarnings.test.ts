@@ -4,6 +4,7 @@ import { DateTime, Schema } from "effect"
 import { chainWarnings, noticesOf, snapshotOf } from "../../../src/domain/health/ChainWarnings.ts"
 import { knownProtocol } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { sentenceOf } from "../../../src/domain/health/Funding.ts"
+import { EvmNetwork } from "../../../src/domain/network/Network.ts"
 import type { StellarPolicy } from "../../../src/domain/relayer/Policy.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import type { RelayerStatus } from "../../../src/domain/relayer/Relayer.ts"
@@ -89,6 +90,34 @@ describe("the warnings of a chain", () => {
     assert.deepStrictEqual(codes({ ...stellar, policies: { ...user, allowed_tokens: [{ asset: "A" }] } }), [])
     const reading = { ...snapshotOf(status({ balance: 10_000_000n })), network_type: "solana" } as const
     assert.include(chainWarnings(solana, reading).join(), "The relayer signs nothing")
+  })
+
+  it("say that sends are refused if the policy asks for private transactions and there is no private RPC URL", () => {
+    const account = { network_type: "evm", network: "acme", address: "0x1" } as const
+    const network = Schema.decodeSync(EvmNetwork)({
+      id: "evm:acme",
+      name: "acme",
+      network_type: "evm",
+      source: "own",
+      rpc_urls: [],
+      explorer_urls: [],
+      average_blocktime_ms: 1000,
+      is_testnet: true,
+      features: [],
+      symbol: "ETH",
+      chain_id: 1,
+      required_confirmations: 1
+    })
+    const url = { url: "https://private.example.com/***", weight: 1 }
+    const codes = (private_transactions: boolean, weights: ReadonlyArray<number>) =>
+      noticesOf({ ...account, policies: { private_transactions } }, undefined, {
+        ...network,
+        ...(weights.length === 0 ? {} : { private_rpc_urls: weights.map((weight) => ({ ...url, weight })) })
+      }).map(({ code }) => code)
+    assert.deepStrictEqual(codes(true, []), ["no_private_rpc"])
+    assert.deepStrictEqual(codes(true, [0]), ["no_private_rpc"])
+    assert.deepStrictEqual(codes(true, [0, 1]), [])
+    assert.deepStrictEqual(codes(false, []), [])
   })
 
   it("name settings of a stellar policy that the service bounds or does not use", () => {

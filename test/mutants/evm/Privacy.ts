@@ -5,6 +5,7 @@ import type { Mutant } from "../Mutant.ts"
 const source = "src/networks/evm/rules"
 const test = "test/networks/evm/rules/Route.test.ts"
 const lanes = "test/server/lanes/PrivateRoutes.test.ts"
+const wallets = "test/networks/evm/requests/wallet/Private.test.ts"
 const document = "test/transactions-failures.md"
 
 export const privacy: ReadonlyArray<Mutant> = [
@@ -210,6 +211,69 @@ export const privacy: ReadonlyArray<Mutant> = [
       before: ", ...placed]",
       after: "]",
       test: lanes
+    }
+  ]),
+  ...inFile("src/networks/evm/requests/EvmNodeCalls.ts", [
+    {
+      name: "reads-of-other-relayers-are-no-leak",
+      rule: "A read by the hash of a private transaction through another relayer asks no provider.",
+      source: document,
+      before: "return (yield* isSecretIn(call.params)) ? result(null) : yield* node.ask(call)",
+      after: "return yield* node.ask(call)",
+      test: wallets
+    },
+    {
+      name: "no-method-has-a-secret-hash",
+      rule: "No method of a wallet takes the hash or the bytes of a private transaction to a provider.",
+      source: document,
+      before:
+        "if (!byHashMethods.has(method) && (yield* reads.isSecretIn(params))) return errorReply(call, secretRefused)",
+      after: "",
+      test: wallets
+    },
+    {
+      name: "signed-bytes-count-by-their-hash",
+      rule: "Signed bytes of a private transaction in the parameters of a call are found by their hash.",
+      source: document,
+      before: "return [...new Set([...texts.filter((text) => hash.test(text)), ...hashed])]",
+      after: "return [...new Set(texts.filter((text) => hash.test(text) || hashed.length < 0))]",
+      test: wallets
+    },
+    {
+      name: "wallets-show-calls-to-private-providers",
+      rule: "Calls of wallets of a relayer whose policy asks for private transactions go to private providers alone.",
+      source: document,
+      before: "const isPrivate = terms.isPrivate && terms.estimatesPrivately && hasCall(params)",
+      after: 'const isPrivate = terms.isPrivate && terms.estimatesPrivately && hasCall(params) && method === "none"',
+      test: wallets
+    },
+    {
+      name: "wallets-see-no-secret-signature",
+      rule: "A read of a private transaction shows its signature as zero.",
+      source: document,
+      before: "const { r, s } = isSecret ? noSignature : signature",
+      after: 'const { r, s } = isSecret && hash === "" ? noSignature : signature',
+      test: wallets
+    }
+  ]),
+  ...inFile("src/networks/evm/requests/EvmIntake.ts", [
+    {
+      name: "simulations-are-private",
+      rule: "The simulation of a private transaction shows its call to private providers alone.",
+      source: document,
+      before: "? estimatePrivately(sender, call)",
+      after: "? nodeEstimate(node, call)",
+      test: wallets
+    }
+  ]),
+  ...inFile("src/server/ledger/SignaturesRepo.ts", [
+    {
+      name: "private-bytes-are-sealed",
+      rule: "Signed bytes of a private transaction are sealed at rest.",
+      source: document,
+      before: 'networks.of(chain).rules.destinationOf?.(transaction, attempt) === "private"',
+      after: "networks.of(chain).rules.destinationOf?.(transaction, attempt) === undefined",
+      test: "test/server/ledger/PrivateBytes.test.ts"
     }
   ])
 ]

@@ -50,8 +50,8 @@ export const commits: ReadonlyArray<Mutant> = [
       name: "bytes-are-stored-with-their-place",
       rule: "A committed nonce always has its bytes.",
       source: `${failures} 3`,
-      before: "    signed: signatures.map(({ stored: { id, chain, from }, attempt, raw }) => ({",
-      after: "    signed: signatures.slice(1).map(({ stored: { id, chain, from }, attempt, raw }) => ({",
+      before: "      signed,\n      now",
+      after: "      signed: signed.slice(1),\n      now",
       test: `${tests}/CrashMatrix.test.ts`
     },
     {

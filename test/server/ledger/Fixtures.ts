@@ -4,7 +4,7 @@ import { assert } from "@effect/vitest"
 import { Array, Deferred, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { SqlClient } from "effect/sql"
-import { randomUUID } from "node:crypto"
+import { createHash, randomUUID } from "node:crypto"
 import * as net from "node:net"
 import { inject } from "vitest"
 import { evmOf, tables } from "../../../testkit/EvmRows.ts"
@@ -45,10 +45,19 @@ const publishing = Layer.mergeAll(Events.layer, Outbox.layer, Audit.layer).pipe(
 
 const relayerCount = 5
 
+/** The mark of the master key, as a start of the service writes it: values that are sealed with it refer to it. */
+const marked = Effect.flatMap(SqlClient.SqlClient, (sql) => {
+  const keyId = createHash("sha256").update(masterKey).digest("hex").slice(0, 8)
+  return sql`INSERT INTO master_key (sealed, key_id) VALUES (${`\\x03${keyId}`}::bytea, ${keyId})`
+})
+
 /** A database with relayers 1 to 5, and what publishes events. */
 const database = Layer.provideMerge(
   publishing,
-  Layer.provideMerge(Layer.effectDiscard(LedgerRows.insertRelayers(relayerCount)), TestDatabase.layer)
+  Layer.provideMerge(
+    Layer.effectDiscard(Effect.andThen(LedgerRows.insertRelayers(relayerCount), marked)),
+    TestDatabase.layer
+  )
 )
 
 const services = (options: LedgerTablesOptions) =>

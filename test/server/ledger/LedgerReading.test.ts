@@ -49,7 +49,7 @@ contract("lists of transactions", (it) => {
       assert.deepStrictEqual(yield* numbers({ states: ["pending"] }), [3, 2])
       assert.deepStrictEqual(yield* numbers({ states: ["signed", "mined"] }), [1])
       assert.deepStrictEqual(yield* numbers({ externalId: "one" }), [1])
-      assert.deepStrictEqual(yield* numbers({ hash }), [1])
+      assert.deepStrictEqual(yield* numbers({ hashes: [hash] }), [1])
       assert.deepStrictEqual(yield* numbers({ createdAfter: 3_600_000 }), [3, 2])
       assert.deepStrictEqual(yield* numbers({ createdBefore: 3_600_000 }), [1])
       assert.deepStrictEqual(yield* numbers({ createdAfter: 3_600_000, createdBefore: 7_200_000 }), [2])

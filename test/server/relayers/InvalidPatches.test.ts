@@ -23,7 +23,7 @@ layerEach(Prepared.layer(setUp))("a relayer", (it) => {
         ],
         [
           { colour: "red" },
-          "colour: is not a known field (known: name, paused, notification_id, custom_rpc_urls, policies)"
+          "colour: is not a known field (known: name, paused, notification_id, custom_rpc_urls, custom_private_rpc_urls, policies)"
         ],
         [{ name: null }, "name: Expected a text: 1 to 256 characters"],
         [{ paused: null }, "paused: Expected true or false"],
@@ -42,6 +42,10 @@ layerEach(Prepared.layer(setUp))("a relayer", (it) => {
         [
           { custom_rpc_urls: [{ url: "https://a.example" }, { url: "http://169.254.169.254/latest" }] },
           "custom_rpc_urls.1.url: points to a cloud metadata address, which is not allowed"
+        ],
+        [
+          { custom_private_rpc_urls: [{ url: "http://169.254.169.254/latest" }] },
+          "custom_private_rpc_urls.0.url: points to a cloud metadata address, which is not allowed"
         ],
         [
           { custom_rpc_urls: [{ url: "https://nowhere.example/***", weight: 7 }] },

@@ -19,8 +19,11 @@ layer(TestDatabase.layer)("the column `json` of the table `relayers`", (it) => {
         SELECT generation_expression AS expression FROM information_schema.columns
         WHERE table_name = 'relayers' AND column_name = 'json'`
       const found = fieldsIn(column?.expression ?? "")
-      assert.lengthOf(found, 12)
-      for (const { fields } of Relayer.members) assert.deepStrictEqual([...found, ...notStored], Object.keys(fields))
+      assert.lengthOf(found, 13)
+      for (const { fields } of Relayer.members) {
+        const own = [...found, ...notStored].filter((name) => name !== undefined && name in fields)
+        assert.deepStrictEqual(own, Object.keys(fields))
+      }
     })
   )
 })

@@ -41,14 +41,17 @@ export const toRequest = ({ id, signer, network, template }: typeof Small.Type):
 export const insert = (request: CreateRelayer) =>
   Effect.gen(function* () {
     const repo = yield* makeNewRelayersRepo
-    const urls = request.custom_rpc_urls
-    const masked = urls === undefined || urls.length === 0 ? undefined : urls.map(maskRpc)
+    const given = request.custom_rpc_urls ?? []
+    const urls = {
+      custom_rpc_urls: { masked: given.length === 0 ? undefined : given.map(maskRpc), sealed: undefined },
+      custom_private_rpc_urls: { masked: undefined, sealed: undefined }
+    }
     const id = RelayerId.make(request.id ?? "never")
     const { network_type, network, signer_id } = request
     const address = `${network_type}-${signer_id}`
     const mac = yield* (yield* RelayerMacs).make({ id, network_type, network, signer_id, address })
     const account = { address, mac }
-    return yield* repo.insert({ id, request, urls: { masked, sealed: undefined }, ownNetworkId: undefined, account })
+    return yield* repo.insert({ id, request, urls, ownNetworkId: undefined, account })
   })
 
 export const page = (query: PageQuery, sort: RelayerSort = "created_at") =>

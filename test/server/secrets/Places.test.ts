@@ -12,8 +12,13 @@ import { Vault } from "../../../testkit/Vault.ts"
 import { evmNetwork } from "../networks/fixtures.ts"
 import { config, prepared } from "../signers/fixtures.ts"
 
-/** Keys of channels are sealed by the job of lanes: `lanes/stellar/Channels.test.ts` rotates the master key, and sends with them. */
-const columns = sealedColumns.filter(({ table }) => table !== "channel_keys")
+/**
+ * Lanes seal keys of channels, and bytes of private transactions: `lanes/stellar/Channels.test.ts` rotates the master key, and sends with them;
+ * `ledger/PrivateBytes.test.ts` opens the bytes where a rotation looks for them.
+ */
+const columns = sealedColumns.filter(({ table }) => table !== "channel_keys" && table !== "private_bytes")
+
+const secretUrl = { url: "https://private.example.com/v1/secret-path", weight: 1 }
 
 const withStore = Layer.succeed(MasterKeyStore, Option.some({ keep: () => Effect.void, files: Effect.succeed([]) }))
 
@@ -28,8 +33,8 @@ layer(Layer.provideMerge(Layer.provide(TestApi.layer(), withStore), Vault.layer)
         ["signers", signer],
         ["signers", { id: "vault-1", type: "vault", config: config(vault) }],
         ["notifications", notification],
-        ["networks", evmNetwork],
-        ["relayers", evmRelayer]
+        ["networks", { ...evmNetwork, private_rpc_urls: [secretUrl] }],
+        ["relayers", { ...evmRelayer, custom_private_rpc_urls: [secretUrl] }]
       ] as const
       for (const [resource, body] of bodies) {
         const headers = resource === "notifications" ? key : {}

@@ -166,6 +166,8 @@ layerEach(TestApi.layer())("an API key with transaction_limits", (it) => {
       for (const [field, value] of [
         ["custom_rpc_urls", [{ url: "http://127.0.0.1:2" }]],
         ["custom_rpc_urls", null],
+        ["custom_private_rpc_urls", [{ url: "http://127.0.0.1:2" }]],
+        ["custom_private_rpc_urls", null],
         ["policies", { gas_price_cap: 1 }],
         ["policies", null]
       ] as const) {
@@ -194,6 +196,7 @@ layerEach(TestApi.layer())("an API key with transaction_limits", (it) => {
       const rpc_urls = ["http://127.0.0.1:2"]
       const refused = [
         yield* call("/api/v1/relayers", { key, body: { ...relayer, ...urls } }),
+        yield* call("/api/v1/relayers", { key, body: { ...relayer, custom_private_rpc_urls: urls.custom_rpc_urls } }),
         yield* call("/api/v1/networks", { key, body: { name: "own", network_type: "evm", from: "sepolia", rpc_urls } }),
         yield* call("/api/v1/networks/evm:nowhere", { method: "PATCH", key, body: { rpc_urls } }),
         yield* call("/api/v1/networks/evm:nowhere", { method: "DELETE", key })
@@ -202,6 +205,7 @@ layerEach(TestApi.layer())("an API key with transaction_limits", (it) => {
         refused.map(({ status, json }) => [status, json.error?.replace(/: .*/, "")]),
         [
           [403, "custom_rpc_urls"],
+          [403, "custom_private_rpc_urls"],
           [403, "network"],
           [403, "network"],
           [403, "network"]

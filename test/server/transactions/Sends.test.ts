@@ -167,14 +167,24 @@ layerEach(TestApi.layer())("a send", (it) => {
     })
   )
 
-  it.effect("to a receiver that the policy does not list is 400; private transactions are 409", () =>
-    Effect.gen(function* () {
-      yield* prepare({ whitelist_receivers: [receiver], private_transactions: true })
-      const other = yield* send({ to: `0x${"11".repeat(20)}` })
-      assert.strictEqual(other.status, 400)
-      assert.include(other.json.error ?? "", "whitelist_receivers")
-      assert.strictEqual((yield* send({ to: receiver })).status, 409)
-    })
+  it.effect(
+    "to a receiver that the policy does not list is 400; private transactions without a private URL are 409",
+    () =>
+      Effect.gen(function* () {
+        yield* prepare({ whitelist_receivers: [receiver], private_transactions: true })
+        const other = yield* send({ to: `0x${"11".repeat(20)}` })
+        assert.strictEqual(other.status, 400)
+        assert.include(other.json.error ?? "", "whitelist_receivers")
+        const secret = yield* send({ to: receiver })
+        assert.strictEqual(secret.status, 409)
+        assert.include(
+          secret.json.error ?? "",
+          "no_private_rpc: neither custom_private_rpc_urls of the relayer nor private_rpc_urls of its network"
+        )
+        const openly = yield* send({ to: receiver, private: false })
+        assert.strictEqual(openly.status, 400, "against the policy")
+        assert.strictEqual(yield* count, 0)
+      })
   )
 
   it.effect("needs transactions:write, and a narrowed key reaches only its relayers", () =>

@@ -26,7 +26,7 @@ import { readDataFee } from "../chain/EvmMarkets.ts"
 import { EvmNodes, sendBytes } from "../chain/EvmNodes.ts"
 import type { EvmProviders } from "../chain/EvmNodes.ts"
 import { isEstimated } from "../rules/Costs.ts"
-import { knownHashes, nonceOf, noncesOf } from "../rules/Evm.ts"
+import { isEstimatedPrivately, knownHashes, nonceOf, noncesOf } from "../rules/Evm.ts"
 import type { Evm, Question, ReceiptDetails, Seen, TakerEvidence } from "../rules/Evm.ts"
 import { ampleBalance } from "../rules/EvmNumbers.ts"
 import { evmRules } from "../rules/EvmRules.ts"
@@ -52,21 +52,18 @@ import * as EvmPoll from "./EvmPoll.ts"
 
 type Ask<Tag extends Question["_tag"]> = Extract<Question, { readonly _tag: Tag }>
 
-/** Whether its call and its hash are secret until a block shows them. */
-const isRoutedPrivately = ({ route }: Transaction<Evm>): boolean => route?.kind === "private"
-
 /** `Unknown` if no provider answers, even if the request gives its gas. Only private providers are asked about a private call. */
 const estimated = Effect.fnUntraced(function* (context: EvmContext, { row, seen }: Inquiry<Evm>) {
   const { transaction, relayer } = row
   const providers = yield* providersOf(context, relayer)
-  const isPrivate = isRoutedPrivately(transaction)
+  const isPrivate = isEstimatedPrivately(transaction)
   const estimating = isPrivate ? yield* privateProvidersOf(context, relayer) : providers
   const request = newestRequest(transaction)
   const call = { ...request, from: context.address }
   const gasOf = (node: RpcNode) =>
     isEstimated(request) ? Effect.asSome(agreedEstimate(estimating, node, call)) : Effect.succeedNone
   const dataFeeOf = (node: RpcNode) =>
-    readDataFee(node, numbersOf(relayer), request, context.memory.lastRollupFee, isPrivate)
+    readDataFee(node, numbersOf(relayer), request, context.memory.lastRollupFee, transaction.route?.kind === "private")
   const both = isPrivate
     ? Effect.all([isEstimated(request) ? estimating.first(gasOf) : Effect.succeedNone, providers.first(dataFeeOf)], {
         concurrency: 2
@@ -153,8 +150,9 @@ const findRevertReason = Effect.fnUntraced(function* (
   { isWanted, ordinal, receipt }: Ask<"RevertReason">
 ) {
   const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
-  const isPrivate = isRoutedPrivately(transaction)
-  const providers = isPrivate ? yield* privateProvidersOf(context, relayer) : yield* providersOf(context, relayer)
+  const providers = isEstimatedPrivately(transaction)
+    ? yield* privateProvidersOf(context, relayer)
+    : yield* providersOf(context, relayer)
   const answer =
     attempt === undefined
       ? undefined

@@ -89,7 +89,7 @@ const makeRehearsal = Effect.gen(function* () {
     function* (relayer: Relayer, patch: RehearsePolicy["policies"]) {
       const { value: network } = yield* networks.get(networkId(relayer.network_type, relayer.network))
       if (relayer.network_type !== "evm" || network.network_type !== "evm") return yield* wrongType
-      const { request } = yield* applyRelayerPatch(relayer, undefined, { policies: patch })
+      const { request } = yield* applyRelayerPatch(relayer, {}, { policies: patch })
       const { policies: _, ...withoutPolicies } = relayer
       const wanted =
         request.network_type === "evm" && request.policies !== undefined

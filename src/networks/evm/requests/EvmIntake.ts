@@ -27,7 +27,9 @@ import {
   isOwnCall,
   limitedOwnCall,
   ownCodeCall,
+  noPrivateRpc,
   policyViolationsOf,
+  privateViolation,
   routeOf,
   violationsOf
 } from "../rules/Admission.ts"
@@ -45,8 +47,8 @@ import {
   shortageOf,
   speedOf
 } from "../rules/Costs.ts"
-import { requestOfBody } from "../rules/Evm.ts"
-import type { Estimate, Evm, EvmTarget, Head, Request } from "../rules/Evm.ts"
+import { isEstimatedPrivately, requestOfBody } from "../rules/Evm.ts"
+import type { Estimate, Evm, EvmTarget, EvmTerms, Head, Request } from "../rules/Evm.ts"
 import { transactionGas } from "../rules/EvmNumbers.ts"
 import type { NetworkNumbers } from "../rules/EvmNumbers.ts"
 import { evmRules } from "../rules/EvmRules.ts"
@@ -251,7 +253,7 @@ const makeSimulation = Effect.gen(function* () {
   const askNode = Effect.fnUntraced(function* (node: RpcNode, body: SendEvmTransaction, sender: EvmSender) {
     const { relayer, numbers } = sender
     const { to, value, data } = body
-    const isPrivate = routeOf(body, evmTermsOf(sender)) !== undefined
+    const route = routeOf(body, evmTermsOf(sender))
     const call = {
       from: relayer.address,
       value,
@@ -262,8 +264,10 @@ const makeSimulation = Effect.gen(function* () {
       [
         node.call(blockAt("latest")),
         node.call(balanceOf(relayer.address)),
-        isPrivate ? estimatePrivately(sender, call) : nodeEstimate(node, call),
-        readDataFee(node, numbers, call, undefined, isPrivate),
+        route !== undefined && isEstimatedPrivately({ route })
+          ? estimatePrivately(sender, call)
+          : nodeEstimate(node, call),
+        readDataFee(node, numbers, call, undefined, route !== undefined),
         readDataFee(node, numbers, { to: relayer.address, value: 0n }),
         isOwnCall(body, relayer.address) ? node.call(codeOf(relayer.address)) : Effect.succeed("0x")
       ],
@@ -294,7 +298,7 @@ const makeSimulation = Effect.gen(function* () {
     const { code, ...known } = yield* outboundWork.run(ask)
     const limit = forbidden ?? limitViolation(body, limits)
     const own = ownCallViolation(body, target, limits, code)
-    const found = [limit, own].filter((one) => one !== undefined)
+    const found = [limit, own, privateViolation(body, evmTermsOf(sender))].filter((one) => one !== undefined)
     const violations = [...(yield* requestViolations(body, target)), ...found]
     return simulationOf(requestOfBody(body), sender, { ...known, reserved }, violations)
   })
@@ -345,22 +349,12 @@ export const make = Effect.gen(function* () {
     }
     const limit = limitViolation(body, limits)
     if (limit !== undefined) return yield* TransactionLimitExceeded.of(limit, prefix)
-    // Nothing is accepted as private before each path keeps what the policy promises.
-    if (evmTermsOf(target).isPrivate) {
-      return yield* new TransactionConflict({
-        error: "the relayer's policy asks for private transactions, which are not supported yet"
-      })
-    }
   })
 
   /** Without a private URL nobody could get the bytes. */
-  const checkRoute = Effect.fnUntraced(function* (route: Route | undefined, target: EvmTarget) {
+  const checkRoute = Effect.fnUntraced(function* (route: Route | undefined, { hasPrivateProviders }: EvmTerms) {
     if (route === undefined) return
-    if (!evmTermsOf(target).hasPrivateProviders) {
-      return yield* new TransactionConflict({
-        error: "no_private_rpc: private_rpc_urls of the relayer's network names no URL with a weight above 0"
-      })
-    }
+    if (!hasPrivateProviders) return yield* new TransactionConflict({ error: `no_private_rpc: ${noPrivateRpc}` })
     return yield* new TransactionConflict({ error: "private transactions are not supported yet" })
   })
 
@@ -373,7 +367,7 @@ export const make = Effect.gen(function* () {
       yield* check(body, target, allowance)
       const terms = evmTermsOf(target)
       const route = routeOf(body, terms)
-      yield* checkRoute(route, target)
+      yield* checkRoute(route, terms)
       const request = requestOfBody(body)
       const { not_before, nonce, external_id, priority = 0 } = body
       const admitted: Admitted<Evm> = {

@@ -40,9 +40,10 @@ import {
 import type { NodeCall } from "../../core/NodeCall.ts"
 import { isFinal, isNoop, newestRequest } from "../../core/Transaction.ts"
 import type { TransactionId } from "../../core/TransactionValues.ts"
+import * as EvmBytes from "../chain/EvmBytes.ts"
 import { countAt, estimateGas, revertDataOf } from "../chain/EvmCalls.ts"
 import { evmTermsOf, readingMethods, readWalletTransaction, withNodeNames } from "../rules/Admission.ts"
-import { isSecret } from "../rules/Evm.ts"
+import { isEstimatedPrivately, isSecret } from "../rules/Evm.ts"
 import type { Evm } from "../rules/Evm.ts"
 import { evmRules } from "../rules/EvmRules.ts"
 import { SendEvmTransaction } from "../rules/EvmSchemas.ts"
@@ -137,7 +138,7 @@ const makeSending = Effect.gen(function* () {
 
   /** The ledger keeps the reason of a revert and not its data, so a provider is asked again. */
   const revertData = ({ relayer, numbers }: EvmSender, { transaction }: StoredTransaction<Evm>) =>
-    (transaction.route?.kind === "private" ? nodes.firstPrivate : nodes.first)(relayer.id, numbers.chainId, (node) =>
+    (isEstimatedPrivately(transaction) ? nodes.firstPrivate : nodes.first)(relayer.id, numbers.chainId, (node) =>
       node.ask(estimateGas({ ...newestRequest(transaction), from: relayer.address }))
     ).pipe(
       Effect.map((answer) => (answer._tag === "RpcError" ? revertDataOf(answer) : undefined)),
@@ -310,12 +311,32 @@ type Read = (node: RpcNode, sender: EvmSender, call: ListedCall) => Effect.Effec
 
 const hash = /^0x[0-9a-f]{64}$/
 
+/** Chains that can have the hash of one transaction: forks of each other. */
+const maxSameHash = 10
+
 const result = (value: unknown): RpcAnswer => ({ _tag: "Result", value })
 
 const isFound = (answer: RpcAnswer): boolean => answer._tag === "Result" && answer.value !== null
 
 const isMined = (answer: RpcAnswer): boolean =>
   answer._tag === "Result" && Predicate.hasProperty(answer.value, "blockHash") && answer.value.blockHash !== null
+
+/** Texts in parameters, at any depth. */
+const textsIn = (value: unknown): ReadonlyArray<string> => {
+  if (Predicate.isString(value)) return [value.toLowerCase()]
+  return Predicate.isObjectOrArray(value) ? Object.values(value).flatMap(textsIn) : []
+}
+
+/** The shortest signed bytes have more digits than a hash. */
+const signedBytes = /^0x[0-9a-f]{66,}$/
+
+/** What could be hashes of transactions in parameters: 32 bytes, and the hashes of longer ones, which can be signed bytes. */
+const hashesIn = Effect.fnUntraced(function* (params: ReadonlyArray<unknown>) {
+  const texts = textsIn(params)
+  const raws = texts.filter((text) => signedBytes.test(text))
+  const hashed = yield* Effect.forEach(raws, (raw) => EvmBytes.hashOf(Buffer.from(raw.slice(2), "hex")))
+  return [...new Set([...texts.filter((text) => hash.test(text)), ...hashed])]
+})
 
 /** Whether the hash is one that no provider may be asked by: that of a private transaction before a block shows it. */
 const isSecretHash = ({ transaction }: StoredTransaction, hash: string): boolean =>
@@ -337,8 +358,19 @@ const makeLedgerReads = Effect.gen(function* () {
   const ledger = yield* Ledger
 
   const storedAs = Effect.fnUntraced(function* ({ account }: EvmSender, hash: string) {
-    const filter = { relayerNumbers: [account.relayerNumber], hash }
+    const filter = { relayerNumbers: [account.relayerNumber], hashes: [hash] }
     return (yield* ledger.select({ filter, limit: 1 })).transactions[0]
+  })
+
+  /**
+   * Whether parameters have the hash, or the bytes, of a private transaction of any relayer that no block shows yet. Nobody but the relayer's
+   * own private providers knows it, so no provider of another one may be asked by it.
+   */
+  const isSecretIn = Effect.fnUntraced(function* (params: ReadonlyArray<unknown>) {
+    const hashes = yield* hashesIn(params)
+    if (hashes.length === 0) return false
+    const { transactions } = yield* ledger.select({ filter: { hashes }, limit: hashes.length * maxSameHash })
+    return transactions.some((stored) => hashes.some((one) => isSecretHash(stored, one)))
   })
 
   /** What the node answers about each hash, the asked one first. */
@@ -360,7 +392,8 @@ const makeLedgerReads = Effect.gen(function* () {
         const [given] = call.params
         const asked = Predicate.isString(given) ? given.toLowerCase() : ""
         const stored = hash.test(asked) ? yield* storedAs(sender, asked) : undefined
-        return stored === undefined ? yield* node.ask(call) : yield* read(node, call, stored, asked)
+        if (stored !== undefined) return yield* read(node, call, stored, asked)
+        return (yield* isSecretIn(call.params)) ? result(null) : yield* node.ask(call)
       })
 
   const receipt = byHash(
@@ -399,17 +432,33 @@ const makeLedgerReads = Effect.gen(function* () {
     return result(`0x${Math.max(next, onChain).toString(16)}`)
   })
 
-  return new Map<string, Read>([
+  const methods = new Map<string, Read>([
     ["eth_getTransactionReceipt", receipt],
     ["eth_getTransactionByHash", transaction],
     ["eth_getTransactionCount", count]
   ])
+  return { methods, isSecretIn }
 })
 
 // Passes calls on to a provider of the relayer, as far as the network allows the methods.
 
-/** Methods with a call in their parameters. A relayer whose policy asks for private transactions shows it to private providers alone. */
-const calling: ReadonlySet<string> = new Set(["eth_call", "eth_createAccessList", "eth_estimateGas", "eth_simulateV1"])
+/**
+ * Whether parameters have a call: an object with a receiver or with data. A relayer whose policy asks for private transactions shows it to
+ * private providers alone, whatever the method is called.
+ */
+const hasCall = (value: unknown): boolean =>
+  Predicate.isObjectOrArray(value) &&
+  (Predicate.hasProperty(value, "to") ||
+    Predicate.hasProperty(value, "data") ||
+    Predicate.hasProperty(value, "input") ||
+    Object.values(value).some(hasCall))
+
+/** These find out themselves whether the hash is secret, and answer what the ledger knows. */
+const byHashMethods: ReadonlySet<string> = new Set(["eth_getTransactionByHash", "eth_getTransactionReceipt"])
+
+const secretRefused = invalidParams(
+  "has the hash or the bytes of a private transaction that no block shows yet: no provider is asked by it"
+)
 
 const makePassedCalls = Effect.gen(function* () {
   const nodes = yield* makeRelayerNodes
@@ -422,8 +471,10 @@ const makePassedCalls = Effect.gen(function* () {
       if (!isPassed({ standard: readingMethods }, method, sender.network.rpc_methods))
         return errorReply(call, notAllowed(method))
       const params = yield* paramsList(call)
-      const read = reads.get(method)
-      const isPrivate = calling.has(method) && evmTermsOf(sender).isPrivate
+      const read = reads.methods.get(method)
+      if (!byHashMethods.has(method) && (yield* reads.isSecretIn(params))) return errorReply(call, secretRefused)
+      const terms = evmTermsOf(sender)
+      const isPrivate = terms.isPrivate && terms.estimatesPrivately && hasCall(params)
       const ask = isPrivate ? nodes.firstPrivate : nodes.first
       const answer = yield* ask(relayer.id, numbers.chainId, (node) =>
         read === undefined ? node.ask({ method, params }) : read(node, sender, { method, params })

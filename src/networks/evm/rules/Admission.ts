@@ -171,9 +171,26 @@ const isPrivateSend = (
 /** Policy changes touch later sends only: the route is a fact of the transaction. Undefined: it is public. */
 export const routeOf = (request: Pick<SendEvmTransaction, "private">, terms: EvmTerms): Route | undefined => {
   if (!isPrivateSend(request, terms)) return undefined
-  const { fallbackAfter } = terms
-  return { kind: "private", ...(fallbackAfter === undefined ? {} : { fallbackAfter }) }
+  const { estimatesPrivately, fallbackAfter } = terms
+  return {
+    kind: "private",
+    ...present("fallbackAfter", fallbackAfter),
+    ...(estimatesPrivately ? {} : { estimates: "normal" })
+  }
 }
+
+/** Without a private URL nobody could get the bytes. */
+export const noPrivateRpc =
+  "neither custom_private_rpc_urls of the relayer nor private_rpc_urls of its network names a URL with a weight above 0"
+
+/** Why nothing private would be accepted now. Undefined: the request is public, or there is a private URL. */
+export const privateViolation = (
+  request: Pick<SendEvmTransaction, "private">,
+  terms: Pick<EvmTerms, "isPrivate" | "hasPrivateProviders">
+): Violation | undefined =>
+  isPrivateSend(request, terms) && !terms.hasPrivateProviders
+    ? { field: "private", message: `no_private_rpc: ${noPrivateRpc}` }
+    : undefined
 
 const route: Rule = (request, { terms }) =>
   request.private === false && terms.isPrivate
@@ -234,7 +251,8 @@ export const violationsOf = (request: SendEvmTransaction, admission: Admission):
 // What the policy of an evm relayer and its network mean for its transactions. Admission, lanes and simulation read the policy
 // only here.
 
-export const evmTermsOf = ({ relayer: { address, policies = {} }, network }: EvmTarget): EvmTerms => {
+export const evmTermsOf = ({ relayer, network }: EvmTarget): EvmTerms => {
+  const { address, custom_private_rpc_urls: own, policies = {} } = relayer
   const numbers = networkNumbers(network)
   const { gas_price_cap, private_fallback_after_seconds: fallback, whitelist_receivers, whitelist_selectors } = policies
   return {
@@ -245,7 +263,8 @@ export const evmTermsOf = ({ relayer: { address, policies = {} }, network }: Evm
     estimatesGas: policies.gas_limit_estimation !== false,
     isPrivate: policies.private_transactions === true,
     ...(fallback === undefined ? {} : { fallbackAfter: fallback * 1000 }),
-    hasPrivateProviders: (network.private_rpc_urls ?? []).some(({ weight }) => weight > 0),
+    estimatesPrivately: policies.private_estimates !== "normal",
+    hasPrivateProviders: (own ?? network.private_rpc_urls ?? []).some(({ weight }) => weight > 0),
     wantsRevertReason: policies.include_revert_data === true,
     ...(whitelist_receivers === undefined ? {} : { receivers: [...whitelist_receivers, address] }),
     ...present("selectors", whitelist_selectors),

@@ -38,6 +38,10 @@ export const isSecret = (
   attempt: Pick<Attempt, "kind" | "ordinal">
 ): boolean => isPrivate(transaction, attempt) && transaction.mined?.ordinal !== attempt.ordinal
 
+/** Whether only private providers may see its call. */
+export const isEstimatedPrivately = ({ route }: Pick<Transaction, "route">): boolean =>
+  route?.kind === "private" && route.estimates !== "normal"
+
 /** Hashes that any provider may be asked by. */
 export const knownHashes = (transaction: Transaction<Evm>): ReadonlyArray<string> =>
   currentAttempts(transaction).flatMap((attempt) => (isSecret(transaction, attempt) ? [] : [attempt.hash]))
@@ -361,6 +365,8 @@ export interface EvmTerms {
   readonly fallbackAfter?: number
   /** Whether its network has private providers. */
   readonly hasPrivateProviders: boolean
+  /** Whether calls of private transactions are shown to private providers alone, until they are mined. */
+  readonly estimatesPrivately: boolean
   /** Whether the reason of a revert is looked up. */
   readonly wantsRevertReason: boolean
   /** Who may receive something, the relayer included. Absent: everybody. */

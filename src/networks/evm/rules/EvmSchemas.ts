@@ -290,7 +290,7 @@ const sendFields = {
   private: maybe(
     Schema.Boolean,
     documented(
-      "Whether only private RPC URLs get it. If absent, the policy of the relayer decides; false against the policy is refused. Not supported yet: true is answered with 409.",
+      "Whether only private RPC URLs get it. If absent, the policy of the relayer decides; false against the policy is refused. Without a private RPC URL the answer is 409 `no_private_rpc`.",
       true
     )
   ),

@@ -144,8 +144,8 @@ const held = {
     next: `${nextBlock} Send funds to the account. ${withoutFunds(until)}`
   }),
   no_private_rpc: () => ({
-    reason: "It is private, and its network has no private RPC URL any more.",
-    next: "Nobody gets its bytes. Set `private_rpc_urls` of its network, or send it publicly with `POST /api/v1/relayers/{id}/transactions/{transaction_id}/route`. A cancel or its deadline ends it."
+    reason: "It is private, and there is no private RPC URL any more.",
+    next: "Nobody gets its bytes. Set `custom_private_rpc_urls` of the relayer or `private_rpc_urls` of its network, or send it publicly with `POST /api/v1/relayers/{id}/transactions/{transaction_id}/route`. A cancel or its deadline ends it."
   }),
   chain_changed: () => ({
     reason: "The RPC URL serves another chain than the one that the transaction belongs to.",

@@ -9,7 +9,7 @@ import { isFinal, isNoop, newestRequest } from "../../core/Transaction.ts"
 import type { Transaction } from "../../core/Transaction.ts"
 import { TransactionId } from "../../core/TransactionValues.ts"
 import type { Moment, Point } from "../../core/TransactionValues.ts"
-import { storedViolationsOf } from "./Admission.ts"
+import { privateViolation, storedViolationsOf } from "./Admission.ts"
 import { givenFees } from "./Costs.ts"
 import type { Evm, EvmTerms } from "./Evm.ts"
 import { maxFeeOf } from "./Market.ts"
@@ -127,13 +127,12 @@ export type RehearsalVerdict =
   | { readonly _tag: "Held" }
   | { readonly _tag: "Sent" }
 
-const privately = { field: "policies.private_transactions", message: "is not supported yet, so that nothing is sent" }
-
 /** A refusal comes first: a transaction that is not accepted is not held. */
 export const judgeByPolicy = (transaction: Transaction<Evm>, terms: EvmTerms): RehearsalVerdict => {
+  const withoutUrls = privateViolation({}, terms)
   const [violation] = [
     ...storedViolationsOf(newestRequest(transaction), terms),
-    ...(terms.isPrivate ? [privately] : [])
+    ...(withoutUrls === undefined ? [] : [{ ...withoutUrls, field: "policies.private_transactions" }])
   ]
   if (violation !== undefined) return { _tag: "Refused", ...violation }
   return { _tag: isHeld(transaction, terms) ? "Held" : "Sent" }

@@ -33,7 +33,7 @@ const byTurn = (one: TransactionRow, other: TransactionRow): number =>
   one.stored.transaction.number - other.stored.transaction.number
 
 const isSelected = (row: TransactionRow, filter: Filter): boolean => {
-  const { relayerNumbers, states = [], codes, isHeld, hash, externalId, createdAfter, createdBefore } = filter
+  const { relayerNumbers, states = [], codes, isHeld, hashes, externalId, createdAfter, createdBefore } = filter
   const { stored } = row
   const { attempts, createdAt, origin, relayerNumber, state } = stored.transaction
   return (
@@ -42,7 +42,7 @@ const isSelected = (row: TransactionRow, filter: Filter): boolean => {
     (states.length === 0 || states.includes(state)) &&
     (codes === undefined || (isOpen(row) && codes.includes(codeOf(row)))) &&
     (isHeld === undefined || (isOpen(row) && !isUsual.has(codeOf(row)))) &&
-    (hash === undefined || attempts.some((attempt) => attempt.hash === hash)) &&
+    (hashes === undefined || attempts.some((attempt) => hashes.includes(attempt.hash))) &&
     (externalId === undefined || stored.externalId === externalId) &&
     (createdAfter === undefined || createdAt >= createdAfter) &&
     (createdBefore === undefined || createdAt < createdBefore)

@@ -123,6 +123,7 @@ export const terms = (over: Partial<Terms<Evm>> = {}): Terms<Evm> => ({
   estimatesGas: true,
   isPrivate: false,
   hasPrivateProviders: true,
+  estimatesPrivately: true,
   wantsRevertReason: false,
   network,
   ...over

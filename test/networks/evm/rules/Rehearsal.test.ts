@@ -62,10 +62,11 @@ describe("a transaction under another policy", () => {
     const { gas_limit: _, ...estimated } = request()
     const withoutEstimates = judgeByPolicy({ ...minedAt(3n), versions: [estimated] }, terms({ estimatesGas: false }))
     assert.deepInclude(withoutEstimates, { _tag: "Refused", field: "gas_limit" })
-    assert.deepInclude(judgeByPolicy(minedAt(3n), terms({ isPrivate: true })), {
+    assert.deepInclude(judgeByPolicy(minedAt(3n), terms({ isPrivate: true, hasPrivateProviders: false })), {
       _tag: "Refused",
       field: "policies.private_transactions"
     })
+    assert.strictEqual(judgeByPolicy(minedAt(3n), terms({ isPrivate: true }))._tag, "Sent")
   })
 
   it("is judged by the newest version of its request", () => {

@@ -66,7 +66,7 @@ const failure = (self: () => Promise<unknown>) =>
 
 const idOf = Effect.fnUntraced(function* (relayerNumber: number, hash: string) {
   const { transactions } = yield* (yield* Ledger).select({
-    filter: { relayerNumbers: [relayerNumber], hash },
+    filter: { relayerNumbers: [relayerNumber], hashes: [hash] },
     limit: 1
   })
   return transactions[0]?.id ?? assert.fail("the ledger does not know the hash")

@@ -22,6 +22,7 @@ export const termsOf = (
   estimatesGas: true,
   isPrivate: false,
   hasPrivateProviders: true,
+  estimatesPrivately: true,
   wantsRevertReason: false,
   network,
   isAllowed
