@@ -352,11 +352,10 @@ export const make = Effect.gen(function* () {
   })
 
   /** Without a private URL nobody could get the bytes. */
-  const checkRoute = Effect.fnUntraced(function* (route: Route | undefined, { hasPrivateProviders }: EvmTerms) {
-    if (route === undefined) return
-    if (!hasPrivateProviders) return yield* new TransactionConflict({ error: `no_private_rpc: ${noPrivateRpc}` })
-    return yield* new TransactionConflict({ error: "private transactions are not supported yet" })
-  })
+  const checkRoute = (route: Route | undefined, { hasPrivateProviders }: EvmTerms) =>
+    route === undefined || hasPrivateProviders
+      ? Effect.void
+      : Effect.fail(new TransactionConflict({ error: `no_private_rpc: ${noPrivateRpc}` }))
 
   const intake: Intake<Evm> = {
     rules: evmRules,
