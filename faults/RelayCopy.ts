@@ -43,7 +43,7 @@ const others = (folder: string) => fs.readdirSync(folder).filter((name) => name 
 const filesOf = ({ dataDir }: Home) => fs.realpathSync(path.join(dataDir, "postgres"))
 
 /** PostgreSQL stands still meanwhile, so the files are those that a crash at this moment would leave. */
-const copyTo = Effect.fnUntraced(function* (world: Home, folder: string) {
+export const copyTo = Effect.fnUntraced(function* (world: Home, folder: string) {
   const server = yield* world.postgres
   yield* World.signal([server], "SIGSTOP")
   const all = yield* World.family(server)
@@ -55,7 +55,7 @@ const copyTo = Effect.fnUntraced(function* (world: Home, folder: string) {
   }).pipe(Effect.ensuring(World.signal(all.toReversed(), "SIGCONT")))
 })
 
-const putBack = (world: Home, folder: string) =>
+export const putBack = (world: Home, folder: string) =>
   Effect.sync(() => {
     const files = filesOf(world)
     for (const name of others(world.dataDir)) run("rm", "-rf", path.join(world.dataDir, name))
@@ -65,7 +65,7 @@ const putBack = (world: Home, folder: string) =>
     run("rm", "-rf", folder)
   })
 
-const kill = Effect.fnUntraced(function* (world: Home, service: Listening) {
+export const kill = Effect.fnUntraced(function* (world: Home, service: Listening) {
   const pids = [service.pid, ...(yield* World.family(yield* world.postgres))]
   yield* World.signal(pids, "SIGKILL")
   yield* service.exited
@@ -83,14 +83,14 @@ const orderOf = Effect.fnUntraced(function* (random: Random) {
 })
 
 /** Open transactions, once each of them is as `isExpected` says. */
-const opened = (service: Listening, what: string, isExpected: (row: Verdict.Shown) => boolean) =>
+export const opened = (service: Listening, what: string, isExpected: (row: Verdict.Shown) => boolean) =>
   until(
     what,
     Effect.map(Verdict.openIn(service), (rows) => (rows?.every(isExpected) === true ? rows : undefined)),
     "2 minutes"
   )
 
-const waitsForOperator = ({ status, code }: Verdict.Shown): boolean =>
+export const waitsForOperator = ({ status, code }: Verdict.Shown): boolean =>
   status === "pending" && code === "restored_unproven"
 
 /** True answers: what was executed is given up, and the rest is sent. */

@@ -30,6 +30,7 @@ import { RelayFunds } from "./RelayFunds.ts"
 import { RelayIndexLag } from "./RelayIndexLag.ts"
 import { RelayInstances } from "./RelayInstances.ts"
 import { RelayKms } from "./RelayKms.ts"
+import { RelayPrivate } from "./RelayPrivate.ts"
 import { RelayReorg } from "./RelayReorg.ts"
 import { RelayRestore } from "./RelayRestore.ts"
 import { RelayRpc } from "./RelayRpc.ts"
@@ -86,6 +87,7 @@ const cases: ReadonlyArray<Case> = [
   RelayKms,
   RelaySpike,
   RelayFunds,
+  RelayPrivate,
   SolanaKill,
   SolanaFrozen,
   SolanaExpiry,

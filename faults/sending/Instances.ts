@@ -21,6 +21,8 @@ export interface Scene {
     {
       readonly relayers: ReadonlyArray<Relayers.Relayer>
       readonly requestOf?: (slot: number, relayer: Relayers.Relayer) => object
+      /** The first slot of the counter. Absent: 0. */
+      readonly firstSlot?: number
       readonly check: (service: Listening, load: Load.Load) => Effect.Effect<void, never, Scope.Scope>
     },
     never,
@@ -78,12 +80,13 @@ export const run = Effect.fnUntraced(function* (options: Options) {
   const env = { ...scene.env, LANE_LEASE_MS: String(lease) }
   const instances: [Listening, Listening] = [yield* listen(env), yield* listen(env)]
   const undisturbed = yield* listen(env)
-  const { relayers: made, requestOf, check } = yield* scene.open(undisturbed)
+  const { relayers: made, requestOf, firstSlot = 0, check } = yield* scene.open(undisturbed)
   const urls = () => [...instances, undisturbed].map(({ baseUrl }) => baseUrl)
   const { load, stop } = yield* Load.start({
     urls,
     relayers: made,
     random,
+    firstSlot,
     pause: scene.pause ?? defaultPause,
     ...(requestOf === undefined ? {} : { requestOf })
   })

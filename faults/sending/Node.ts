@@ -20,7 +20,7 @@ export const start = Effect.gen(function* () {
   let { anvil, scope } = yield* open()
   yield* Effect.addFinalizer(() => Effect.suspend(() => Scope.close(scope, Exit.void)))
   const call = (method: string, params: ReadonlyArray<unknown>) => Effect.suspend(() => anvil.call(method, params))
-  const { url, set, clear, lagIndex } = yield* EvmProxy.make(() => anvil.url)
+  const { url, seen, set, clear, lagIndex } = yield* EvmProxy.make(() => anvil.url)
   yield* Counter.install({ call })
   yield* call("evm_setIntervalMining", [blockTime])
 
@@ -37,7 +37,7 @@ export const start = Effect.gen(function* () {
     yield* call("evm_setIntervalMining", [blockTime])
   })
 
-  return { url, misbehave: set, lagIndex, behave: clear, call, outage }
+  return { url, seen, misbehave: set, lagIndex, behave: clear, call, outage }
 })
 
 export type Node = Effect.Success<typeof start>

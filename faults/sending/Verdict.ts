@@ -15,6 +15,8 @@ export interface Shown {
   readonly status: string
   readonly code?: string
   readonly nonce?: number
+  /** Of evm. Absent: it is public. */
+  readonly route?: "private" | "fell_back"
   readonly confirmed_by?: number
   /** Of stellar: the account of the envelope, if it is a channel. */
   readonly channel_account?: string
