@@ -149,6 +149,7 @@ const successes: Readonly<Record<string, Request>> = {
   [`put ${inRelayer}/transactions/{transaction_id}`]: onWaiting(body({ to, value: 2, speed: "fastest" })),
   [`delete ${inRelayer}/transactions/{transaction_id}`]: onWaiting(),
   [`get ${inRelayer}/transactions/{transaction_id}/explain`]: onWaiting(),
+  [`post ${inRelayer}/transactions/{transaction_id}/route`]: onWaiting(body({ route: "public" })),
   [`get ${inRelayer}/transactions/{transaction_id}/fees`]: onWaiting(),
   "get /api/v1/transactions": (name) =>
     Effect.gen(function* () {
