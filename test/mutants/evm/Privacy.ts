@@ -213,6 +213,16 @@ export const privacy: ReadonlyArray<Mutant> = [
       test: lanes
     }
   ]),
+  ...inFile(`${source}/Decision.ts`, [
+    {
+      name: "private-ones-have-a-tip",
+      rule: "A private transaction offers at least a wei as its tip.",
+      source: document,
+      before: 'transaction.route?.kind === "private" ? withSomeTip(market) : market',
+      after: "market",
+      test
+    }
+  ]),
   ...inFile("src/networks/evm/requests/EvmNodeCalls.ts", [
     {
       name: "reads-of-other-relayers-are-no-leak",

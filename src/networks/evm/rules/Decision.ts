@@ -31,7 +31,7 @@ import { nonceOf, noncesOf, requiredNonceOf } from "./Evm.ts"
 import type { Evm, Seen } from "./Evm.ts"
 import { estimateGrace, maxNonce, predecessorGrace, privateEstimateWait } from "./EvmNumbers.ts"
 import { candidates, formerOf, hold, isDueUnseen, pollNext, rows } from "./InFlight.ts"
-import { atMost, floorOf, marketFor, maxFeeOf, toCeiling } from "./Market.ts"
+import { atMost, floorOf, marketFor, maxFeeOf, toCeiling, withSomeTip } from "./Market.ts"
 import type { Fees, Market } from "./Market.ts"
 
 // Decisions about a pending transaction that only the chain can still hold: by its window, price, funds or estimate.
@@ -339,9 +339,13 @@ const decideWithNonce = (situation: Situation<Evm>): Commands<Evm> => {
 }
 
 const inItsMarket = (situation: Situation<Evm>): Situation<Evm> => {
-  const { view, terms } = situation
+  const { transaction, view, terms } = situation
   if (view._tag !== "Seen" || view.market === undefined) return situation
-  return { ...situation, view: { ...view, market: marketFor(view.market, terms) } }
+  const market = marketFor(view.market, terms)
+  return {
+    ...situation,
+    view: { ...view, market: transaction.route?.kind === "private" ? withSomeTip(market) : market }
+  }
 }
 
 export const decide = (given: Situation<Evm>): Commands<Evm> => {

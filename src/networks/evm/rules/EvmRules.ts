@@ -138,10 +138,13 @@ const resolved = (
     : resolve(transaction, answer, usedBelow)
 }
 
-/** Given fees have to replace what was sent. Undefined: they do, or the request gives none. */
+/** Given fees have to replace what was sent, with a tip if it is private. Undefined: they do, or the request gives none. */
 export const feeViolation = (transaction: Transaction<Evm>, request: Request): Violation | undefined => {
   const given = givenFees(request)
   const [first, ...others] = currentAttempts(transaction)
+  if (given !== undefined && tipOf(given) === 0n && transaction.route?.kind === "private") {
+    return { field: "max_priority_fee_per_gas", message: "must be at least 1 for a private transaction" }
+  }
   if (given === undefined || first === undefined) return undefined
   const former = highest(first.offer.fees, ...others.map(({ offer }) => offer.fees))
   if (isReplacement(given, former)) return undefined

@@ -237,6 +237,12 @@ export const lowerOf = (one: Market, other: Market): Market => ({
     : { gasPrice: smaller(one.gasPrice, other.gasPrice) })
 })
 
+/** At least a wei of each tip: private providers include nothing without one. */
+export const withSomeTip = (market: Market): Market => ({
+  ...market,
+  tips: mapTips(market.tips, (tip) => larger(tip, 1n))
+})
+
 /** The highest tip that is offered, in wei per gas. `tipCap`: what the network sets. */
 export const tipLimitOf = ({ baseFee = 0n }: Market, tipCap: bigint | undefined): bigint => {
   if (tipCap !== undefined) return tipCap

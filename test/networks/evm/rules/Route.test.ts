@@ -11,6 +11,7 @@ import type { Evm } from "../../../../src/networks/evm/rules/Evm.ts"
 import { evmRules, hear } from "../../../../src/networks/evm/rules/EvmRules.ts"
 import { privateRestoreWait } from "../../../../src/networks/evm/rules/EvmNumbers.ts"
 import { passedOverTip } from "../../../../src/networks/evm/rules/InFlight.ts"
+import { tipOf } from "../../../../src/networks/evm/rules/Market.ts"
 import { isHeldBack } from "../../../../src/networks/evm/rules/Route.ts"
 import { decisions, later, noop, summary, unsent } from "./DecisionTable.ts"
 import type { Case } from "./DecisionTable.ts"
@@ -245,6 +246,12 @@ describe("a private transaction in flight", () => {
     const without = lane({ terms: terms({ hasPrivateProviders: false }) })
     assert.strictEqual(summary(commandsOf(pending({ route }), without)), "Hold transaction no_private_rpc")
     assert.strictEqual(summary(commandsOf(pending(), without)), "Sign original sending")
+  })
+
+  it("offers at least a wei as its tip: private providers include nothing without one", () => {
+    const market = { baseFee: gwei, tips: { safeLow: 0n, average: 0n, fast: 0n, fastest: 0n } }
+    const tip = (of: Transaction<Evm>) => tipOf(only(commandsOf(of, lane(), seen({ market })), "Sign").offer.fees)
+    assert.deepStrictEqual([tip(pending({ route })), tip(pending())], [1n, 0n])
   })
 
   it("that gives up its nonce begins its time anew at the next one", () => {

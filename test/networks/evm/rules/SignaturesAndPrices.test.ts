@@ -149,5 +149,11 @@ describe("C5: a cancel or a replacement", () => {
     assert.strictEqual(feeViolation(submitted(), request({ gas_price: 1n }))?.field, "gas_price")
     assert.isUndefined(feeViolation(pending(), request({ gas_price: 1n })))
     assert.isUndefined(feeViolation(submitted(), request()))
+    const withoutTip = request({ max_fee_per_gas: 5n, max_priority_fee_per_gas: 0n })
+    assert.strictEqual(
+      feeViolation(pending({ route: { kind: "private" } }), withoutTip)?.field,
+      "max_priority_fee_per_gas"
+    )
+    assert.isUndefined(feeViolation(pending(), withoutTip))
   })
 })
