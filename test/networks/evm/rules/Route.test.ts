@@ -294,7 +294,8 @@ describe("an operator's answer about a restored private transaction", () => {
   const waiting = { restored: true, cause: cause("restored_unproven"), causeSince: now - 90 * minute } as const
 
   it("is send only when private providers have forgotten what was sent after the copy", () => {
-    const restored = asRestored(pending({ route, ...waiting }), now)
+    const before: Route = { kind: "private", since: now - 60 * minute }
+    const restored = asRestored(pending({ route: before, ...waiting }), now)
     assert.isTrue(Result.isFailure(answered(restored, "send", now + privateRestoreWait - 1)))
     assert.isTrue(Result.isSuccess(answered(restored, "send", now + privateRestoreWait)))
     assert.isTrue(Result.isSuccess(answered(restored, "give_up", now)))
