@@ -276,6 +276,26 @@ export const privacy: ReadonlyArray<Mutant> = [
       test: wallets
     }
   ]),
+  ...inFile("src/server/networks/Networks.ts", [
+    {
+      name: "lanes-notice-a-change-of-private-urls",
+      rule: "A lane sends to the private URLs as they are: what it remembers is compared with the row of the network that gives them.",
+      source: document,
+      before: "return { network, privateUrls, origins: resolver.originsOf(id) }",
+      after: "return { network, privateUrls, origins: [] }",
+      test: "test/server/relayers/OwnPrivateUrls.test.ts"
+    }
+  ]),
+  ...inFile("src/server/ledger/TransactionsRepo.ts", [
+    {
+      name: "a-route-is-written-with-its-lane",
+      rule: "A change of the route is written by a lane alone and with other lanes.",
+      source: document,
+      before: "route = given.route, route_since",
+      after: "route_since",
+      test: "test/server/ledger/PrivateBytes.test.ts"
+    }
+  ]),
   ...inFile("src/server/ledger/SignaturesRepo.ts", [
     {
       name: "private-bytes-are-sealed",

@@ -2,13 +2,16 @@
 import { assert } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { cause } from "../../../src/networks/core/Cause.ts"
+import { Command } from "../../../src/networks/core/Rules.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
+import type { HeldLane } from "../../../src/server/ledger/LedgerEntries.ts"
 import { sealedColumns } from "../../../src/server/masterKey/ProtectedRowsRepo.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { accept, account } from "../../../testkit/LedgerRows.ts"
-import { claimOne, ledger, signAll, signature } from "./Fixtures.ts"
+import { claimOne, eventsOf, ledger, signAll, signature } from "./Fixtures.ts"
 
 const secret = { route: { kind: "private" } } as const
 
@@ -70,6 +73,55 @@ layerEach(ledger)("signed bytes of a private transaction", (it) => {
       const hash = signed?.transaction.attempts[0]?.hash
       assert.strictEqual(Buffer.from(Redacted.value(hex), "hex").toString(), `bytes of ${hash}`)
     })
+  )
+
+  it.effect(
+    "are sealed in the statement that its lane shares with a lane of public ones, and its route is written there",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const lanes = yield* LaneLedger
+        const [id] = yield* accept(account(1), 1, secret)
+        const [open] = yield* accept(account(2, 2), 1)
+        const held = yield* lanes.claim(["evm"], 2)
+        const signOne = Effect.fnUntraced(function* ({ hold }: HeldLane) {
+          const [row] = (yield* lanes.read(hold)).pending
+          const [signed] = yield* lanes.commitSignatures(hold, [signature(row ?? assert.fail("no row"), 0)])
+          return { hold, stored: signed ?? assert.fail("nothing is signed") }
+        })
+        const signed = yield* Effect.forEach(held, signOne, { concurrency: "unbounded" })
+        assert.lengthOf(yield* sql`SELECT DISTINCT xmin::text FROM attempts`, 1)
+        const rows = new Map((yield* stored).map((row) => [row.id, row]))
+        assert.deepStrictEqual(
+          [id, open].map((one) => [rows.get(one)?.raw.length === 0, rows.get(one)?.sealed !== null]),
+          [
+            [true, true],
+            [false, false]
+          ]
+        )
+        const route = { kind: "fell_back", since: 5000 } as const
+        const decided = yield* Effect.forEach(
+          signed,
+          ({ hold, stored }) =>
+            lanes.apply(hold, [
+              {
+                stored,
+                command:
+                  stored.id === id
+                    ? Command.Reroute({ route })
+                    : Command.Hold({ cause: cause("insufficient_funds"), scope: "lane" })
+              }
+            ]),
+          { concurrency: "unbounded" }
+        )
+        assert.lengthOf(yield* sql`SELECT DISTINCT xmin::text FROM transactions`, 1)
+        assert.lengthOf(decided.flat(), 2)
+        assert.deepStrictEqual(yield* sql`SELECT route, id FROM transactions ORDER BY number`, [
+          { route: "fell_back", id },
+          { route: "public", id: open }
+        ])
+        assert.deepStrictEqual((yield* eventsOf(id)).slice(-1), ["transaction.route_changed"])
+      })
   )
 
   it.effect("of a no-op are not sealed: no-ops are no secret", () =>

@@ -6,6 +6,8 @@ import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { Networks } from "../../../src/server/networks/Networks.ts"
 import { NetworkId } from "../../../src/domain/network/Network.ts"
 import { RelayerTargets } from "../../../src/server/relayers/RelayerTargets.ts"
+import { rowState } from "../../../src/sql/Rows.ts"
+import type { ReadRow } from "../../../src/sql/Rows.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -51,6 +53,30 @@ layerEach(Prepared.layer(setUp))("private RPC URLs of a relayer", (it) => {
       assert.isUndefined(shownIn(removed))
       assert.deepStrictEqual((yield* target).privateUrls, [{ url: "https://network.example.com/key", weight: 1 }])
     })
+  )
+
+  it.effect(
+    "are remembered by lanes with the row of the network that gives them, so that a change of them is noticed",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const networks = yield* Networks
+        const targets = yield* RelayerTargets
+        const id = RelayerId.make("relayer-1")
+        const network = NetworkId.make((yield* target).network.id)
+        const give = (given: string) => networks.update(network, { private_rpc_urls: [{ url: given, weight: 1 }] })
+        const rows = sql<ReadRow>`SELECT w.id, ${rowState(sql, "w")} AS state FROM networks w WHERE w.id = ${network}`
+        yield* give("https://network.example.com/key")
+        for (const own of [null, [{ url: "https://own.example.com/key" }]]) {
+          yield* patch({ custom_rpc_urls: own })
+          yield* targets.getRemembering(id)
+          const [known] = targets.known([id])
+          assert.deepStrictEqual(known?.target.privateUrls, (yield* target).privateUrls)
+          assert.deepStrictEqual(known?.terms.networks, yield* rows)
+          yield* give(`https://network.example.com/other-${String(own?.length)}`)
+          assert.notDeepEqual(known?.terms.networks, yield* rows)
+        }
+      })
   )
 
   it.effect("stay when their masks are sent back", () =>
