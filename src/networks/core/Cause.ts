@@ -303,7 +303,12 @@ export const Figures = Schema.Struct({
   clock: shown(MomentFromText, "Clock of the service.", "2026-11-22T19:00:00.000Z"),
   times: shown(Schema.Natural, "How often in a row nodes said so.", 3),
   error: shown(Shown.Words, "Error of the chain or of the simulation.", "insufficient funds"),
-  revert_reason: shown(Shown.Words, "Decoded reason of the revert.", "transfer amount exceeds balance")
+  revert_reason: shown(Shown.Words, "Decoded reason of the revert.", "transfer amount exceeds balance"),
+  would_revert_now: shown(
+    Schema.Boolean,
+    "Whether the call would revert now. Providers are asked once in ten blocks. Absent: none has answered.",
+    true
+  )
 }).annotate({ identifier: "TransactionFigures" })
 export type Figures = typeof Figures.Type
 

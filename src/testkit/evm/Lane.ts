@@ -162,6 +162,8 @@ export const make = ({ account, key, numbers, relayerNumber, rows }: LaneOptions
         const { ordinal, receipt } = question
         return { sights: new Map([[ordinal, { _tag: "Receipt", receipt, isReasonAsked: true }]]) }
       }
+      case "RevertsNow":
+        return { revertsNow: {} }
       case "Estimate":
         return undefined
     }

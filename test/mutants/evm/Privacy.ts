@@ -185,6 +185,18 @@ export const privacy: ReadonlyArray<Mutant> = [
       test: lanes
     },
     {
+      name: "nobody-else-is-asked-whether-it-reverts",
+      rule: "Only private providers are asked whether a private call would revert now.",
+      source: document,
+      before: `  const providers = isEstimatedPrivately(transaction)
+    ? yield* privateProvidersOf(context, relayer)
+    : yield* providersOf(context, relayer)
+  const call`,
+      after: `  const providers = yield* providersOf(context, relayer)
+  const call`,
+      test: lanes
+    },
+    {
       name: "private-estimates",
       rule: "Only private providers estimate a private call.",
       source: document,

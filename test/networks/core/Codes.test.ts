@@ -98,7 +98,7 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
     later(6, { acceptedBy: ["https://a.example", "https://b.example"] }),
     now + 12_000
   ],
-  private_not_included: [submitted({ route }), lane(), later(3), now + 6000],
+  private_not_included: [submitted({ route }), lane(), later(3, { revertsNow: {} }), now + 6000],
   refused_in_unknown_words: [
     submitted({
       attempts: [attempt(1, { outcome: "refused", refusal: { class: "unknown", words: "not authorized", times: 3 } })]

@@ -262,19 +262,29 @@ layerEach(memory)("a private transaction", (it) => {
     })
   )
 
-  it.effect("that reverts is shown as not included, and its deadline ends it", () =>
-    Effect.gen(function* () {
-      const { world, wait, raw, failing, finish } = yield* made()
-      const [id] = yield* world.accept(1, { ...secret, validUntil: 120_000 })
-      yield* world.poll()
-      for (const hash of raw.keys()) failing.add(hash)
-      yield* wait(8)
-      assert.strictEqual((yield* world.transaction(id)).cause?.code, "private_not_included")
-      yield* TestClock.adjust("2 minutes")
-      yield* finish()
-      assert.strictEqual((yield* world.transaction(id)).state, "expired")
-      assert.strictEqual(world.chain.effects(receiver), 0)
-    })
+  it.effect(
+    "that reverts is shown so, by a question to private providers in ten blocks, and its deadline ends it",
+    () =>
+      Effect.gen(function* () {
+        const { world, wait, raw, failing, finish } = yield* made()
+        const [privateNode] = world.privateNodes
+        const revert = { _tag: "RpcError", code: 3, message: "execution reverted: too late" } as const
+        privateNode?.lies.set("eth_estimateGas", () => revert)
+        const [id] = yield* world.accept(1, { ...secret, validUntil: 120_000 })
+        yield* world.poll()
+        for (const hash of raw.keys()) failing.add(hash)
+        yield* wait(8)
+        const { cause } = yield* world.transaction(id)
+        assert.strictEqual(cause?.code, "private_not_included")
+        assert.deepInclude(cause?.figures, { would_revert_now: true, revert_reason: "too late" })
+        assert.strictEqual(privateNode?.count("eth_estimateGas"), 1)
+        yield* wait(10)
+        assert.strictEqual(privateNode?.count("eth_estimateGas"), 2)
+        yield* TestClock.adjust("2 minutes")
+        yield* finish()
+        assert.strictEqual((yield* world.transaction(id)).state, "expired")
+        assert.strictEqual(world.chain.effects(receiver), 0)
+      })
   )
 
   it.effect("waits with a code when its last private URL has a weight of 0", () =>

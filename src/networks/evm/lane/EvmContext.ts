@@ -16,7 +16,7 @@ import * as LocalKey from "../../../server/signers/backends/LocalKey.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import * as EvmBytes from "../chain/EvmBytes.ts"
 import type { EvmNodes, EvmProviders } from "../chain/EvmNodes.ts"
-import type { Absence, Evm, Request, Seen } from "../rules/Evm.ts"
+import type { Absence, Evm, Request, RevertsNow, Seen } from "../rules/Evm.ts"
 import { networkNumbers } from "../rules/EvmNumbers.ts"
 import type { NetworkNumbers } from "../rules/EvmNumbers.ts"
 import type { CountClaim, LaneView } from "../rules/LaneNonces.ts"
@@ -65,6 +65,13 @@ interface Balance {
   inFlight: bigint
 }
 
+/** What an answer of a provider said about a version of a request. */
+interface RevertsAt {
+  readonly height: number
+  readonly version: number
+  readonly found: RevertsNow
+}
+
 export interface EvmMemory extends ProviderMemory<EvmProviders> {
   /** The balance when it was last read. Undefined: it was not read yet. */
   balance: Balance | undefined
@@ -78,6 +85,8 @@ export interface EvmMemory extends ProviderMemory<EvmProviders> {
   readonly acceptedBy: Map<string, ReadonlySet<string>>
   /** Private providers, by their URLs as JSON. */
   readonly privately: Map<string, Providers>
+  /** What the newest version of a private transaction would do at a height, by number. */
+  readonly reverts: Map<number, RevertsAt>
   /** Code of the account itself. Undefined: not asked yet. */
   accountCode: { readonly code: string; readonly readAt: Moment } | undefined
   /** Wei that a rollup charged besides gas, according to the receipt that was read last. */
@@ -102,6 +111,7 @@ export const makeMemory = (genesis: string | undefined): EvmMemory => ({
   passedOver: undefined,
   providers: new Map(),
   privately: new Map(),
+  reverts: new Map(),
   beliefs: new Map(),
   polls: new Map()
 })

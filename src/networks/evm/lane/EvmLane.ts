@@ -1,5 +1,5 @@
 // Evm, as lanes ask for it: polls, answers to questions, signatures and broadcasts for one account.
-import { Clock, Effect, Metric } from "effect"
+import { Clock, Effect, Metric, Option } from "effect"
 import { Hex } from "effect/encoding"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
@@ -19,16 +19,24 @@ import { currentAttempts, isFinal, newestRequest, requestOf } from "../../core/T
 import type { Transaction } from "../../core/Transaction.ts"
 import { poll as pollBounds } from "../../core/TransactionValues.ts"
 import * as EvmBytes from "../chain/EvmBytes.ts"
-import { agreedEstimate, callAt, isHalt, isOutOfGas, receiptOf, revertReasonOf } from "../chain/EvmCalls.ts"
-import type { CallError } from "../chain/EvmCalls.ts"
+import {
+  agreedEstimate,
+  callAt,
+  isHalt,
+  isOutOfGas,
+  nodeEstimate,
+  receiptOf,
+  revertReasonOf
+} from "../chain/EvmCalls.ts"
+import type { CallError, NodeEstimate } from "../chain/EvmCalls.ts"
 import { findTaker, hashAt } from "../chain/EvmEvidence.ts"
 import { readDataFee } from "../chain/EvmMarkets.ts"
 import { EvmNodes, sendBytes } from "../chain/EvmNodes.ts"
 import type { EvmProviders } from "../chain/EvmNodes.ts"
 import { isEstimated } from "../rules/Costs.ts"
 import { isEstimatedPrivately, knownHashes, nonceOf, noncesOf } from "../rules/Evm.ts"
-import type { Evm, Question, ReceiptDetails, Seen, TakerEvidence } from "../rules/Evm.ts"
-import { ampleBalance } from "../rules/EvmNumbers.ts"
+import type { Evm, Question, ReceiptDetails, RevertsNow, Seen, TakerEvidence } from "../rules/Evm.ts"
+import { ampleBalance, privateBlocks } from "../rules/EvmNumbers.ts"
 import { evmRules } from "../rules/EvmRules.ts"
 import { takerVerdictOf } from "../rules/LaneNonces.ts"
 import { classify } from "../rules/Refusal.ts"
@@ -171,6 +179,32 @@ const findRevertReason = Effect.fnUntraced(function* (
   return { seen: { ...seen, sights } } satisfies Finding<Evm>
 })
 
+/** What a provider refuses to estimate says nothing. */
+const revertsNowOf = (estimate: NodeEstimate): RevertsNow => {
+  if (estimate._tag === "Gas") return { wouldRevert: false }
+  return estimate._tag === "Reverts" ? { wouldRevert: true, ...present("reason", estimate.reason) } : {}
+}
+
+/** Asked once in ten blocks. As an estimate, it is asked of private providers alone, unless the policy shows calls to normal ones. */
+const findRevertsNow = Effect.fnUntraced(function* (context: EvmContext, { row, seen }: Inquiry<Evm>) {
+  const { transaction, relayer } = row
+  const { address, memory } = context
+  const { number, versions } = transaction
+  const height = seen.head.number
+  const known = memory.reverts.get(number)
+  if (known?.version === versions.length && height < known.height + privateBlocks.betweenQuestions) {
+    return { seen: { ...seen, revertsNow: known.found } } satisfies Finding<Evm>
+  }
+  const providers = isEstimatedPrivately(transaction)
+    ? yield* privateProvidersOf(context, relayer)
+    : yield* providersOf(context, relayer)
+  const call = { ...newestRequest(transaction), from: address }
+  const estimate = yield* Effect.option(providers.first((node) => nodeEstimate(node, call)))
+  const found = Option.match(estimate, { onNone: (): RevertsNow => ({}), onSome: revertsNowOf })
+  memory.reverts.set(number, { height, version: versions.length, found })
+  return { seen: { ...seen, revertsNow: found } } satisfies Finding<Evm>
+})
+
 const answerInquiry = (context: EvmContext, inquiry: Inquiry<Evm>): Effect.Effect<Finding<Evm>> => {
   const { question } = inquiry
   switch (question._tag) {
@@ -180,6 +214,8 @@ const answerInquiry = (context: EvmContext, inquiry: Inquiry<Evm>): Effect.Effec
       return findForeign(context, inquiry, question)
     case "RevertReason":
       return findRevertReason(context, inquiry, question)
+    case "RevertsNow":
+      return findRevertsNow(context, inquiry)
   }
 }
 
@@ -372,6 +408,7 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
     noteFinal: (transaction) => {
       const { mined, number } = transaction
       memory.behind.delete(number)
+      memory.reverts.delete(number)
       const nonce = nonceOf(transaction)
       if (mined === undefined) return Effect.void
       // The next poll need not ask the ledger what used it, of whichever providers.

@@ -208,7 +208,14 @@ const notIncluded = (situation: Situation<Evm, Seen>, { newest }: Former): Cause
   if (route?.since === undefined || blocks < privateBlocks.beforeShown) return undefined
   if ((view.market?.baseFee ?? 0n) > maxFeeOf(newest.offer.fees)) return undefined
   const fallback = route.fallbackAfter === undefined ? validUntil : route.since + route.fallbackAfter
-  return cause("private_not_included", { blocks, sends: newest.sends, until: Math.min(fallback, validUntil) })
+  const { reason, wouldRevert } = view.revertsNow ?? {}
+  return cause("private_not_included", {
+    blocks,
+    sends: newest.sends,
+    until: Math.min(fallback, validUntil),
+    ...present("would_revert_now", wouldRevert),
+    ...present("revert_reason", reason)
+  })
 }
 
 const waitingCause = (situation: Situation<Evm, Seen>, former: Former, due: Due): Cause => {
@@ -243,7 +250,11 @@ const waitingCause = (situation: Situation<Evm, Seen>, former: Former, due: Due)
 /** What nothing else applies to is sent again if that is due. `blocked`: why a signature that is due is not made. */
 const wait = (situation: Situation<Evm, Seen>, former: Former, blocked: Cause | undefined): Commands<Evm> => {
   const due = dueIn(situation, former.newest)
-  const held = hold(situation, blocked ?? waitingCause(situation, former, due))
+  const why = blocked ?? waitingCause(situation, former, due)
+  if (why.code === "private_not_included" && situation.view.revertsNow === undefined) {
+    return [ask<Evm>({ _tag: "RevertsNow" })]
+  }
+  const held = hold(situation, why)
   return due === "now" ? [Command.Broadcast({ ordinals: candidates(former.attempts, former.newest) }), ...held] : held
 }
 

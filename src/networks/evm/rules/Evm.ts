@@ -292,6 +292,8 @@ export interface Seen {
   readonly taker?: TakerEvidence
   /** Whether every provider answered that it has no receipt of any attempt. Absent: this poll did not ask them. */
   readonly hasNoReceipt?: boolean
+  /** What the call would do now, as the newest answer about it says. Absent: this poll did not ask. */
+  readonly revertsNow?: RevertsNow
 }
 
 /** Whether a block is so deep that the transactions in it are final. */
@@ -390,6 +392,13 @@ export interface EvmSurvey {
   readonly isRefused?: true
 }
 
+/** Whether the newest version of a request would revert now. */
+export interface RevertsNow {
+  /** Absent: no provider has answered. */
+  readonly wouldRevert?: boolean
+  readonly reason?: string
+}
+
 export type Question =
   /** What the newest version of the request needs: gas, and what its data costs. */
   | { readonly _tag: "Estimate" }
@@ -402,6 +411,8 @@ export type Question =
       readonly receipt: EvmReceipt
       readonly isWanted: boolean
     }
+  /** Whether the newest version would revert now: many private providers include nothing that does. */
+  | { readonly _tag: "RevertsNow" }
 
 /** A relayer and its network. */
 export interface EvmTarget {

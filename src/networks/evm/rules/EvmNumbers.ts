@@ -104,10 +104,10 @@ export const yielding = { patience: 3, atMost: 3 } as const
 export const sendsBeforePassedOver = 2
 
 /**
- * Blocks after which private providers get the same bytes again, and after which a transaction shows that they do not include it. Flashbots
- * Protect keeps bytes for 25 blocks (docs.flashbots.net, November 2026).
+ * Blocks after which private providers get the same bytes again, after which a transaction shows that they do not include it, and after which
+ * they are asked again whether its call would revert. Flashbots Protect keeps bytes for 25 blocks (docs.flashbots.net, November 2026).
  */
-export const privateBlocks = { betweenSends: 5, beforeShown: 3 } as const
+export const privateBlocks = { betweenSends: 5, beforeShown: 3, betweenQuestions: 10 } as const
 
 /** Milliseconds after which a private transaction without a deadline ends. */
 export const privateValidity = 3600 * second

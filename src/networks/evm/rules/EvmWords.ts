@@ -256,8 +256,12 @@ const flying = {
     reason: `Providers have accepted it${host === undefined ? "" : ` (${host})`}, it was sent ${times(sends)}, and its price suffices, but no block includes it.`,
     next: "It is sent to the next providers in turn, and its price is raised after three times its patience. If no provider passes it on, an operator must add an RPC URL that does."
   }),
-  private_not_included: ({ blocks, sends, until }) => ({
-    reason: `Private providers have it, it was sent ${times(sends)}, and none of ${number(blocks)} blocks that could have paid for it includes it. They include nothing that reverts, and reach a part of those who make blocks.`,
+  private_not_included: ({ blocks, revert_reason, sends, until, would_revert_now }) => ({
+    reason: `Private providers have it, it was sent ${times(sends)}, and none of ${number(blocks)} blocks that could have paid for it includes it. ${
+      would_revert_now === true
+        ? `Its call would revert now${because(revert_reason)}, and many of them include nothing that reverts.`
+        : "They include nothing that reverts, and reach a part of those who make blocks."
+    }`,
     next: `It is sent to them again${until === undefined ? "" : ` until ${DateTime.formatIso(DateTime.makeUnsafe(until))}, when its fallback or its deadline comes`}. \`POST /api/v1/relayers/{id}/transactions/{transaction_id}/route\` sends it publicly at once, and a cancel ends it.`
   }),
   refused_in_unknown_words: ({ times: count, error }) => ({

@@ -7,9 +7,10 @@ import { isFinal } from "../../../../src/networks/core/Transaction.ts"
 import type { Route, Transaction } from "../../../../src/networks/core/Transaction.ts"
 import { apply, asRestored, eventsOf, isWorthWriting } from "../../../../src/networks/core/Transition.ts"
 import { destinationOf, isSecret, laneOf, questionsOf } from "../../../../src/networks/evm/rules/Evm.ts"
-import type { Evm } from "../../../../src/networks/evm/rules/Evm.ts"
+import type { Evm, RevertsNow } from "../../../../src/networks/evm/rules/Evm.ts"
 import { evmRules, hear } from "../../../../src/networks/evm/rules/EvmRules.ts"
 import { privateRestoreWait } from "../../../../src/networks/evm/rules/EvmNumbers.ts"
+import { explain } from "../../../../src/networks/evm/rules/EvmWords.ts"
 import { passedOverTip } from "../../../../src/networks/evm/rules/InFlight.ts"
 import { tipOf } from "../../../../src/networks/evm/rules/Market.ts"
 import { isHeldBack } from "../../../../src/networks/evm/rules/Route.ts"
@@ -148,6 +149,14 @@ const flying: ReadonlyArray<Case> = [
     "Hold transaction private_not_included",
     routed(),
     undefined,
+    later(3, { revertsNow: {} }),
+    now + 6000
+  ],
+  [
+    "that three blocks could have included, before anybody was asked why",
+    "Ask none",
+    routed(),
+    undefined,
     later(3),
     now + 6000
   ],
@@ -156,7 +165,7 @@ const flying: ReadonlyArray<Case> = [
     "Hold transaction private_not_included",
     routed({ attempts: [attempt(1, { lastSentAt: now + 23_000 })] }),
     undefined,
-    later(12),
+    later(12, { revertsNow: {} }),
     now + 24_000
   ],
   [
@@ -227,10 +236,25 @@ describe("a private transaction in flight", () => {
     assert.include(tagsOf(commandsOf(after, lane(), later(2), at)), "Broadcast")
   })
 
+  const notIncluded = (given: Partial<Transaction<Evm>>, revertsNow: RevertsNow) =>
+    only(commandsOf(routed(given), lane(), later(3, { revertsNow }), now + 6000), "Hold").cause
+
+  it("shows whether its call would revert now, in words too, and says nothing of it if no provider has answered", () => {
+    const reverting = notIncluded({}, { wouldRevert: true, reason: "too late" })
+    assert.deepInclude(reverting.figures, { would_revert_now: true, revert_reason: "too late" })
+    assert.include(explain(reverting, false).reason, "Its call would revert now: too late")
+    for (const [given, figure] of [
+      [{ wouldRevert: false }, false],
+      [{}, undefined]
+    ] as const) {
+      const found = notIncluded({}, given)
+      assert.strictEqual(found.figures.would_revert_now, figure)
+      assert.notInclude(explain(found, false).reason, "would revert now")
+    }
+  })
+
   it("shows when the wait ends: by its fallback, else by its deadline", () => {
-    const until = (of: Route) =>
-      only(commandsOf(routed({ route: of, validUntil: now + 5 * minute }), lane(), later(3), now + 6000), "Hold").cause
-        .figures.until
+    const until = (of: Route) => notIncluded({ route: of, validUntil: now + 5 * minute }, {}).figures.until
     assert.strictEqual(until(route), now + 5 * minute)
     assert.strictEqual(until(falling), now + 2 * minute)
   })

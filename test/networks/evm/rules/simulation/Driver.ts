@@ -53,6 +53,8 @@ const answerOf = (
       const { ordinal, receipt } = question
       return { sights: new Map([[ordinal, { _tag: "Receipt", receipt, isReasonAsked: true }]]) }
     }
+    case "RevertsNow":
+      return { revertsNow: {} }
     case "Estimate":
       return undefined
   }
