@@ -335,7 +335,7 @@ describe("relayers", () => {
     })
     assert.includeMembers(lines(outcome), [
       "relayers.0 dropped a is not imported, because its signer cdp cannot be: create another signer, and the relayer with it",
-      "relayers.1.policies.private_transactions needs while it is true, the service refuses every send of the relayer (409), because it does not send privately yet; the old service sends publicly: remove the field to do the same",
+      "relayers.1.policies.private_transactions needs the service sends privately while it is true, and refuses every send of the relayer (409 no_private_rpc) until custom_private_rpc_urls of the relayer or private_rpc_urls of its network name an endpoint; the old service sends publicly: remove the field to do the same",
       "relayers.2.policies.timeout_seconds note the service uses 15 seconds, because it allows 15 to 300",
       "relayers.2.policies.concurrent_transactions note the service sends one transaction of the relayer at a time until it has channels: set channels.count to send several at once",
       "relayers.3.policies.timeout_seconds note the service uses 300 seconds, because it allows 15 to 300"

@@ -169,7 +169,7 @@ const evm = (source: Fields, { report }: Input): Policies => {
   const policies = picked(source, evmFields)
   if (policies["private_transactions"] === true) {
     const message =
-      "while it is true, the service refuses every send of the relayer (409), because it does not send privately yet; the old service sends publicly: remove the field to do the same"
+      "the service sends privately while it is true, and refuses every send of the relayer (409 no_private_rpc) until custom_private_rpc_urls of the relayer or private_rpc_urls of its network name an endpoint; the old service sends publicly: remove the field to do the same"
     report.add(at(source.at, "private_transactions"), "needs", message)
   }
   const given = source.take("whitelist_receivers")
