@@ -1,6 +1,6 @@
 // Units of amounts, and links to explorers, which come from the configuration of networks.
 import { assert, describe, it } from "@effect/vitest"
-import { explorerLink, unitOf } from "../../web/src/data/Chains.ts"
+import { explorerLink, isSecretHash, unitOf } from "../../web/src/data/Chains.ts"
 
 const hash = "0xab"
 
@@ -20,6 +20,15 @@ describe("links to explorers", () => {
     }
     assert.strictEqual(linkOf("http://scan.example", true), "http://scan.example/tx/0xab")
     assert.isUndefined(explorerLink(undefined, hash))
+  })
+
+  it("show no explorer a hash that only private providers know", () => {
+    assert.isTrue(isSecretHash({ route: "private" }))
+    assert.isTrue(isSecretHash({ route: "private", kind: "bump" }))
+    assert.isFalse(isSecretHash({ route: "private", block_number: 7 }))
+    assert.isFalse(isSecretHash({ route: "private", kind: "noop" }))
+    for (const route of ["public", "fell_back"]) assert.isFalse(isSecretHash({ route }))
+    assert.isFalse(isSecretHash({}))
   })
 })
 

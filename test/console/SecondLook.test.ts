@@ -86,6 +86,39 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console
     })
   )
 
+  it.effect("links no explorer for a private transaction, and makes it public after a question", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const path = `/api/v1/relayers/dev-evm/transactions/${transactionIds.evm}`
+      const { block_number: _, ...whole } = recorded(path) as {
+        readonly block_number?: number
+        readonly attempts: ReadonlyArray<object>
+      }
+      const attempts = whole.attempts.map((attempt) => ({ ...attempt, block_number: undefined }))
+      const transaction = { ...whole, attempts, status: "submitted", route: "private", confirmed_at: undefined }
+      const networks = recorded("/api/v1/networks") as ReadonlyArray<object>
+      const explored = networks.map((network) => ({ ...network, explorer_urls: ["https://scan.example"] }))
+      const shown = yield* open({
+        answer: ({ path: asked }) => {
+          if (asked === "/api/v1/networks") return listOf(explored)
+          return asked === path || asked === `${path}/route` ? transaction : undefined
+        }
+      })
+      yield* Effect.promise(async () => {
+        await shown.goto(`transactions/${transactionIds.evm}`)
+        const publish = await button(shown, "Make public…")
+        assert.notInclude(shown.document.body.innerHTML, "scan.example")
+        await shown.click(publish)
+        await shown.click(await button(shown, "Send publicly", await question(shown)))
+        await shown.until("the request", () => shown.asked[0])
+        assert.deepStrictEqual(
+          shown.asked.map(({ path, body }) => [path, fieldOf(body, "route")]),
+          [[`${path}/route`, "public"]]
+        )
+      })
+    })
+  )
+
   it.effect("shows the problems of a send that is refused at their fields", () =>
     Effect.gen(function* () {
       const { open } = yield* ConsoleWindow

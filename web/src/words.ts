@@ -380,6 +380,9 @@ export const words = {
     data: "Data",
     gasLimit: "Gas limit",
     speed: "Speed",
+    route: "Route",
+    routes: { public: "public", private: "private", fell_back: "public, after it was private" },
+    fallback: "becomes public",
     minedAs: "Mined",
     minedAsWords: { call: "the call", noop: "a no-op, and not the call" },
     block: "Block",
@@ -445,6 +448,11 @@ export const words = {
     isCanceled: "It is being canceled.",
     isUnsigned: "It has no price yet.",
     notAllowed: "This session lacks the scope transactions:write.",
+    publish: "Make public…",
+    publishTitle: "Send this transaction publicly?",
+    publishText:
+      "Normal RPC URLs get its bytes from now on, and everybody sees its call before a block has it. Nothing makes it private again.",
+    publishAction: "Send publicly",
     sendTitle: "Send it again?",
     sendText:
       "The service cannot prove whether this transaction was executed. If it was, its effect happens twice. Look for it with an explorer first.",

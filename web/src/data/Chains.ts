@@ -25,6 +25,16 @@ export const unitOf = (
     : { ...smallestUnits.evm, symbol: network.symbol }
 }
 
+interface Routed {
+  readonly route?: string
+  readonly kind?: string
+  readonly block_number?: number
+}
+
+/** Whether only private RPC providers know the hash. Whoever looks it up in an explorer tells the explorer. No-ops are no secret. */
+export const isSecretHash = ({ route, kind, block_number }: Routed): boolean =>
+  route === "private" && kind !== "noop" && block_number === undefined
+
 /** Explorers come from the network's configuration, so that only links of the web are links. */
 export const explorerLink = (network: Explored | undefined, hash: string): string | undefined => {
   const [explorer] = network?.explorer_urls ?? []

@@ -103,6 +103,12 @@ export const cancelTransaction = (key: string, only_pending = false) =>
     Effect.map(transactions.cancel({ params: params(key), query: { only_pending } }), ({ data }) => data)
   )
 
+/** Normal RPC URLs get a private transaction from now on, and so does everybody. */
+export const publishTransaction = (key: string) =>
+  call(({ transactions }) =>
+    Effect.map(transactions.changeRoute({ params: params(key), payload: { route: "public" } }), ({ data }) => data)
+  )
+
 export const replaceTransaction = (key: string, payload: ReplaceTransactionRequest) =>
   call(({ transactions }) => Effect.map(transactions.replace({ params: params(key), payload }), ({ data }) => data))
 

@@ -10,6 +10,7 @@ import {
   cancelTransaction,
   decide,
   isOpen,
+  publishTransaction,
   replaceTransaction,
   transactionByKey,
   transactionExplanation
@@ -143,6 +144,13 @@ const questionsOf = (id: string, transaction: Transaction) => {
       isDangerous: true,
       act: () => act(cancelTransaction(id, true)).finally(() => refreshAll(id))
     },
+    publish: {
+      title: text.publishTitle,
+      text: text.publishText,
+      action: text.publishAction,
+      isDangerous: true,
+      act: () => act(publishTransaction(id)).finally(() => refreshAll(id))
+    },
     send: {
       title: text.sendTitle,
       text: text.sendText,
@@ -208,6 +216,9 @@ export const TransactionActions = ({ id, transaction }: Props) => {
           obstacle={obstacle ?? (unsigned ? text.isUnsigned : undefined)}
           onClick={() => setSpeeding(true)}
         />
+      )}
+      {isOfNetwork("evm", transaction) && transaction.route === "private" && isOpen(transaction) && (
+        <Action label={text.publish} obstacle={obstacle} onClick={() => ask(questions.publish)} />
       )}
       {transaction.status === "pending" && (
         <Action label={text.cancelUnsigned} obstacle={obstacle} onClick={() => ask(questions.cancelUnsigned)} />

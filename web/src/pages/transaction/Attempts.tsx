@@ -1,6 +1,6 @@
 // The signed versions of a transaction, the newest first.
 import { exact, gwei } from "../../data/Amounts.ts"
-import { explorerLink, unitOf } from "../../data/Chains.ts"
+import { explorerLink, isSecretHash, unitOf } from "../../data/Chains.ts"
 import type { Network } from "../../data/Networks.ts"
 import type { RelayerOfTransaction, Transaction } from "../../data/Transactions.ts"
 import { words } from "../../words.ts"
@@ -62,8 +62,9 @@ const versionOf = (attempt: Attempt) =>
     ? ` · ${text.version} ${attempt.request_version}`
     : ""
 
-const columnsOf = ({ relayer, network }: Props): ReadonlyArray<Column<Numbered>> => {
+const columnsOf = ({ transaction, relayer, network }: Props): ReadonlyArray<Column<Numbered>> => {
   const unit = unitOf(relayer.network_type, relayer.network, network === undefined ? [] : [network])
+  const route = "route" in transaction ? transaction.route : undefined
   const prices: ReadonlyArray<Column<Numbered>> =
     relayer.network_type === "evm"
       ? [
@@ -98,7 +99,8 @@ const columnsOf = ({ relayer, network }: Props): ReadonlyArray<Column<Numbered>>
       card: "title",
       cell: ({ attempt }) => {
         const hash = hashOf(attempt)
-        const link = explorerLink(network, hash)
+        const isSecret = route !== undefined && isSecretHash({ ...attempt, route })
+        const link = isSecret ? undefined : explorerLink(network, hash)
         return (
           <>
             <Code text={hash} /> {link !== undefined && <ExternalLink href={link} label={text.explorer} />}

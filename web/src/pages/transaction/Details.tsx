@@ -1,6 +1,6 @@
 // What a transaction is: the line below its title, and its details.
 import { isOfNetwork } from "../../../../src/client/Networks.ts"
-import { explorerLink, unitOf } from "../../data/Chains.ts"
+import { explorerLink, isSecretHash, unitOf } from "../../data/Chains.ts"
 import { movesOf } from "../../data/Moves.ts"
 import type { Network } from "../../data/Networks.ts"
 import { isOpen } from "../../data/Transactions.ts"
@@ -56,11 +56,12 @@ export const Summary = ({ transaction, relayer, network }: Context & { readonly 
 export const Details = ({ transaction, relayer, network }: Context & { readonly transaction: Transaction }) => {
   const unit = unitOf(relayer.network_type, relayer.network, network === undefined ? [] : [network])
   const hash = hashOf(transaction)
-  const link = hash === undefined ? undefined : explorerLink(network, hash)
   const fee = "fee_paid" in transaction ? transaction.fee_paid : undefined
   const evm = isOfNetwork("evm", transaction) ? transaction : undefined
   const stellar = isOfNetwork("stellar", transaction) ? transaction : undefined
   const solana = isOfNetwork("solana", transaction) ? transaction : undefined
+  const isSecret = evm !== undefined && isSecretHash(evm)
+  const link = hash === undefined || isSecret ? undefined : explorerLink(network, hash)
   return (
     <div class="pad">
       <Facts
@@ -81,6 +82,19 @@ export const Details = ({ transaction, relayer, network }: Context & { readonly 
                 {isOpen(transaction) && (
                   <span class="mut">
                     <Until at={transaction.valid_until} />
+                  </span>
+                )}
+              </>
+            )
+          ],
+          [
+            text.route,
+            evm?.route !== undefined && (
+              <>
+                {text.routes[evm.route]}{" "}
+                {evm.fallback_at !== undefined && isOpen(transaction) && (
+                  <span class="mut">
+                    {text.fallback} <Until at={evm.fallback_at} />
                   </span>
                 )}
               </>
