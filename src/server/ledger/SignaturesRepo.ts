@@ -186,8 +186,8 @@ const makePrivateBytes = Effect.gen(function* () {
     const opened = yield* Effect.forEach(rows, ({ sealed, ...key }) =>
       secrets.open(sealed, placeOfBytes(key)).pipe(
         Effect.map((hex) => [{ ...key, raw: Uint8Array.from(Buffer.from(Redacted.value(hex), "hex")) }]),
-        Effect.catchTag("SecretUnreadable", (error) =>
-          Effect.as(Effect.logError("signed bytes of a private transaction do not open", error), [])
+        Effect.catchTag("SecretUnreadable", (cause) =>
+          Effect.as(Effect.logError("signed bytes of a private transaction do not open", cause), [])
         )
       )
     )
