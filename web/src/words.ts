@@ -419,6 +419,7 @@ export const words = {
       "transaction.replaced": "Replaced",
       "transaction.held": "Held",
       "transaction.route_changed": "Sent publicly from here on",
+      "transaction.seen_publicly": "A normal provider shows it: it has leaked",
       "transaction.mined": "Mined",
       "transaction.reorged": "Its block left the chain",
       "transaction.reorged_final": "Its block left the chain after it was final",

@@ -177,6 +177,7 @@ export const resources = {
       "transaction.replaced",
       "transaction.held",
       "transaction.route_changed",
+      "transaction.seen_publicly",
       "transaction.mined",
       "transaction.reorged",
       "transaction.reorged_final",

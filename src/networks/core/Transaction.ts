@@ -97,6 +97,8 @@ export interface Route {
    * `fell_back`: since when it is public. Absent: it does not wait.
    */
   readonly since?: Moment
+  /** Since when a normal provider has it, although the service gave it to private ones alone. Absent: none has shown it. */
+  readonly seenPublicly?: Moment
 }
 
 export interface Transaction<F extends Family = Family> {

@@ -268,12 +268,17 @@ const isHeld = (before: Transaction, after: Transaction): boolean =>
 const isRerouted = (before: Transaction, after: Transaction): boolean =>
   before.route?.kind === "private" && after.route?.kind === "fell_back"
 
+const isFirstSeenPublicly = (before: Transaction, after: Transaction): boolean =>
+  before.route?.seenPublicly === undefined && after.route?.seenPublicly !== undefined
+
 /** In their order. */
 export const eventsOf = (before: Transaction, after: Transaction): ReadonlyArray<TransactionEventType> => {
   if (isFinal(before)) return []
-  return isRerouted(before, after)
-    ? ["transaction.route_changed", ...changesOf(before, after)]
-    : changesOf(before, after)
+  return [
+    ...(isFirstSeenPublicly(before, after) ? (["transaction.seen_publicly"] as const) : []),
+    ...(isRerouted(before, after) ? (["transaction.route_changed"] as const) : []),
+    ...changesOf(before, after)
+  ]
 }
 
 const changesOf = (before: Transaction, after: Transaction): ReadonlyArray<TransactionEventType> => {

@@ -66,6 +66,7 @@ const Row = Rows.withoutNulls(
     fallback_after: optional(Schema.Int),
     normal_estimates: Schema.Boolean,
     route_since: optional(Schema.Int),
+    seen_publicly_at: optional(Schema.Int),
     yields: optional(Schema.Int),
     paid_before: optional(Schema.BigIntFromString),
     confirmed_by: optional(Schema.Int),
@@ -92,7 +93,7 @@ const columnsWith = (sql: SqlClient.SqlClient, json: (request: Statement.Fragmen
     t.facts::text AS facts, t.receipt::text AS receipt, t.mined_attempt, t.restored,
     t.required_nonce::text AS required_nonce,
     t.external_id, t.api_key_id, t.request_id, t.trace, ${millis("valid_until")}, ${millis("not_before")}, t.requeues, t.yields,
-    t.paid_before::text AS paid_before, t.confirmed_by, t.route, ${number("fallback_after")}, ${millis("route_since")},
+    t.paid_before::text AS paid_before, t.confirmed_by, t.route, ${number("fallback_after")}, ${millis("route_since")}, ${millis("seen_publicly_at")},
     t.normal_estimates,
     t.fee::text AS fee, ${millis("created_at")}, ${millis("final_at")},
     CASE WHEN t.request_version > 1 THEN (
@@ -148,11 +149,16 @@ const routeOf = ({
   route,
   fallback_after: fallbackAfter,
   route_since: since,
+  seen_publicly_at: seenPublicly,
   normal_estimates
 }: Row): Route | undefined =>
   route === "public"
     ? undefined
-    : { kind: route, ...presentFields({ fallbackAfter, since }), ...(normal_estimates ? { estimates: "normal" } : {}) }
+    : {
+        kind: route,
+        ...presentFields({ fallbackAfter, since, seenPublicly }),
+        ...(normal_estimates ? { estimates: "normal" } : {})
+      }
 
 const transactionOf = (network: LedgerNetwork, row: Row): Transaction => {
   const attempts = (row.attempts ?? []).map((attempt) => attemptOf(network, row.address, attempt))
@@ -243,6 +249,7 @@ const columnsOf = ({ receipt }: LedgerNetwork, stored: StoredTransaction, now: M
     paid_before: text(transaction.paidBefore),
     route: transaction.route?.kind ?? "public",
     route_since: text(transaction.route?.since),
+    seen_publicly_at: text(transaction.route?.seenPublicly),
     confirmed_by: text(transaction.confirmedBy),
     fee: fee === undefined ? null : String(feeOf(transaction, fee)),
     sent_at: text(attempts.find(({ firstSent }) => firstSent !== undefined)?.firstSent?.at),
@@ -320,7 +327,8 @@ export const make = Effect.gen(function* () {
     identity = CASE WHEN given.has_effect::boolean AND ${isUnique} THEN t.identity END,
     mined_attempt = given.mined_attempt::integer, restored = given.restored::boolean,
     requeues = given.requeues::smallint, yields = given.yields::smallint, paid_before = given.paid_before::numeric,
-    route = given.route, route_since = ${moment("route_since")}, confirmed_by = given.confirmed_by::smallint, fee = given.fee::numeric, sent_at = ${moment("sent_at")},
+    route = given.route, route_since = ${moment("route_since")},
+    seen_publicly_at = ${moment("seen_publicly_at")}, confirmed_by = given.confirmed_by::smallint, fee = given.fee::numeric, sent_at = ${moment("sent_at")},
     mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
     final_at = coalesce(t.final_at, ${moment("final_at")}), version = t.version + 1`
 

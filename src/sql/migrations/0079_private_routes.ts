@@ -22,8 +22,11 @@ export default Migration.make(
         ADD COLUMN fallback_after bigint CHECK (fallback_after > 0),
         ADD COLUMN route_since timestamptz,
         ADD COLUMN normal_estimates boolean NOT NULL DEFAULT false,
+        ADD COLUMN seen_publicly_at timestamptz,
         ADD CONSTRAINT transactions_public_route_check
-          CHECK (route <> 'public' OR (fallback_after IS NULL AND route_since IS NULL AND NOT normal_estimates))`
+          CHECK (route <> 'public' OR (
+            fallback_after IS NULL AND route_since IS NULL AND seen_publicly_at IS NULL AND NOT normal_estimates
+          ))`
     // Signed bytes that only private providers get, as hex; `attempts.raw` is empty for them. `id`: the transaction and the ordinal. A table
     // of its own: a further column with the id of the master key would write all attempts anew.
     yield* sql`

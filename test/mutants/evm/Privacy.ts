@@ -288,6 +288,58 @@ export const privacy: ReadonlyArray<Mutant> = [
       test: wallets
     }
   ]),
+  ...inFile(`${source}/Route.ts`, [
+    {
+      name: "a-leak-is-reported-once",
+      rule: "A private transaction that a normal provider shows is reported once.",
+      source: document,
+      before: ' && route?.kind === "private" && route.seenPublicly === undefined',
+      after: ' && route?.kind === "private"',
+      test
+    }
+  ]),
+  ...inFile("src/networks/evm/lane/EvmPoll.ts", [
+    {
+      name: "a-leak-is-asked-for-after-the-count",
+      rule: "A normal provider gets the hash of private bytes only if its pool counts more than the service gave to anybody.",
+      source: document,
+      before: "  if (pending <= count) return undefined\n",
+      after: "",
+      test: lanes
+    },
+    {
+      name: "a-leak-is-asked-for-once",
+      rule: "A normal provider gets the hash of private bytes that seem to be public once.",
+      source: document,
+      before: " || memory.leakAsked.get(suspect.number) === newest.hash",
+      after: "",
+      test: lanes
+    },
+    {
+      name: "a-mined-transaction-is-no-leak",
+      rule: "A private transaction that a block has is no leak, although the count of the pool has risen.",
+      source: document,
+      before: ' && (Reflect.get(shown, "blockNumber") ?? null) === null',
+      after: "",
+      test: lanes
+    },
+    {
+      name: "a-private-host-shows-no-leak",
+      rule: "The pool of a host that is also private is not looked at for leaks.",
+      source: document,
+      before: " || privateHosts.has(hostOf(node.url))",
+      after: "",
+      test: lanes
+    },
+    {
+      name: "public-bytes-are-no-leak",
+      rule: "While public bytes of the account may be in pools, their counts show no leak.",
+      source: document,
+      before: " || isPublicIn(transactions, count)",
+      after: "",
+      test: lanes
+    }
+  ]),
   ...inFile("src/server/networks/Networks.ts", [
     {
       name: "lanes-notice-a-change-of-private-urls",

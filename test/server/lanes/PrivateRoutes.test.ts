@@ -1,8 +1,9 @@
 // Private transactions in the driver of a lane: which URL gets their bytes, their calls and their hashes. The body of each request to a normal URL
 // is searched.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
+import { seenPublicly } from "../../../src/networks/evm/lane/EvmPoll.ts"
 import type { NewTransaction } from "../../../src/server/ledger/LedgerEntries.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
@@ -13,6 +14,7 @@ import { parse } from "./fake/Chain.ts"
 import type { Bytes } from "./fake/Chain.ts"
 import type { Hex } from "./fake/Hex.ts"
 import { paramsOf } from "./fake/Node.ts"
+import type { Node } from "./fake/Node.ts"
 import * as World from "./fake/World.ts"
 
 const { address, receiver } = World
@@ -285,6 +287,82 @@ layerEach(memory)("a private transaction", (it) => {
         assert.strictEqual((yield* world.transaction(id)).state, "expired")
         assert.strictEqual(world.chain.effects(receiver), 0)
       })
+  )
+
+  it.effect("that a private provider has leaked is asked for by its hash once, is reported, and stays private", () =>
+    Effect.gen(function* () {
+      const { world, include, finish } = yield* made({ leaks: true })
+      const [id] = yield* world.accept(1, secret)
+      const asked = () => world.nodes.reduce((sum, node) => sum + node.count("eth_getTransactionByHash"), 0)
+      const counted = Effect.map(Metric.value(seenPublicly), ({ count }) => count)
+      const before = yield* counted
+      yield* world.poll(4)
+      assert.strictEqual((yield* counted) - before, 1)
+      const { route } = yield* world.transaction(id)
+      assert.strictEqual(route?.kind, "private")
+      assert.isDefined(route?.seenPublicly)
+      assert.strictEqual(asked(), 1)
+      include()
+      yield* finish()
+      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+    })
+  )
+
+  it.effect("is no leak if a block has it before the pool is counted", () =>
+    Effect.gen(function* () {
+      const { world, include } = yield* made()
+      const [id] = yield* world.accept(1, secret)
+      yield* world.poll(2)
+      for (const node of world.nodes) {
+        node.lies.set("eth_getTransactionCount", ([, tag]) => {
+          if (tag === "pending") include()
+          return undefined
+        })
+      }
+      yield* world.poll()
+      const { mined, route } = yield* world.transaction(id)
+      assert.deepStrictEqual([mined, route?.seenPublicly], [undefined, undefined])
+      assert.isTrue(world.nodes.some(({ seen }) => seen.some(({ method }) => method === "eth_getTransactionByHash")))
+    })
+  )
+
+  it.effect("is asked for once if a pool counts more than it shows", () =>
+    Effect.gen(function* () {
+      const { world } = yield* made()
+      const [id] = yield* world.accept(1, secret)
+      for (const node of world.nodes) {
+        node.lies.set("eth_getTransactionCount", ([, tag]) =>
+          tag === "pending" ? { _tag: "Result", value: "0x7" } : undefined
+        )
+      }
+      yield* world.poll(5)
+      const hashes = world.nodes.flatMap(({ seen }) => seen.filter(({ method }) => method.endsWith("ByHash")))
+      assert.lengthOf(hashes, 1)
+      assert.isUndefined((yield* world.transaction(id)).route?.seenPublicly)
+    })
+  )
+
+  const countsPools = ({ seen }: Node) => seen.some((call) => paramsOf(call).includes("pending"))
+
+  it.effect("is not looked for in the pool while public bytes of its account may be there", () =>
+    Effect.gen(function* () {
+      const { world } = yield* made({ leaks: true })
+      yield* world.accept(1, secret)
+      yield* world.accept()
+      yield* world.poll(3)
+      assert.isFalse(world.nodes.some(countsPools))
+    })
+  )
+
+  it.effect("is not looked for in the pool of a normal URL whose host is also that of a private one", () =>
+    Effect.gen(function* () {
+      const { world } = yield* made({ leaks: true })
+      world.privateNodes.push(...world.nodes)
+      const [id] = yield* world.accept(1, secret)
+      yield* world.poll(3)
+      assert.isFalse(world.nodes.some(countsPools))
+      assert.isUndefined((yield* world.transaction(id)).route?.seenPublicly)
+    })
   )
 
   it.effect("waits with a code when its last private URL has a weight of 0", () =>

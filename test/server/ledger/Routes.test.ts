@@ -35,8 +35,14 @@ contract("the route of a transaction", (it) => {
       const waits = { ...falling, since: 5000 }
       const [waiting] = yield* lanes.apply(hold, [{ stored, command: Command.Reroute({ route: waits }) }])
       assert.deepStrictEqual((yield* ledger.get(1, id)).transaction.route, waits)
-      const route = { ...waits, kind: "fell_back", since: 65_000 } as const
-      yield* lanes.apply(hold, [{ stored: waiting ?? stored, command: Command.Reroute({ route }) }])
+      const route = { ...waits, seenPublicly: 6000, kind: "fell_back", since: 65_000 } as const
+      const seen = { ...waits, seenPublicly: 6000 }
+      const [leaked] = yield* lanes.apply(hold, [
+        { stored: waiting ?? stored, command: Command.Reroute({ route: seen }) }
+      ])
+      assert.deepStrictEqual((yield* ledger.get(1, id)).transaction.route, seen)
+      assert.deepStrictEqual((yield* eventsOf(id)).slice(-1), ["transaction.seen_publicly"])
+      yield* lanes.apply(hold, [{ stored: leaked ?? stored, command: Command.Reroute({ route }) }])
       assert.deepStrictEqual((yield* ledger.get(1, id)).transaction.route, route)
       assert.deepStrictEqual((yield* eventsOf(id)).slice(-1), ["transaction.route_changed"])
     })

@@ -85,6 +85,8 @@ export interface EvmMemory extends ProviderMemory<EvmProviders> {
   readonly acceptedBy: Map<string, ReadonlySet<string>>
   /** Private providers, by their URLs as JSON. */
   readonly privately: Map<string, Providers>
+  /** By number, the hash of private bytes that a normal provider was asked for, because its pool counts more transactions than blocks have. */
+  readonly leakAsked: Map<number, string>
   /** What the newest version of a private transaction would do at a height, by number. */
   readonly reverts: Map<number, RevertsAt>
   /** Code of the account itself. Undefined: not asked yet. */
@@ -111,6 +113,7 @@ export const makeMemory = (genesis: string | undefined): EvmMemory => ({
   passedOver: undefined,
   providers: new Map(),
   privately: new Map(),
+  leakAsked: new Map(),
   reverts: new Map(),
   beliefs: new Map(),
   polls: new Map()

@@ -226,7 +226,7 @@ const transactionFeesPaid = Metric.counter("transaction_fees_paid_gwei_total", {
   incremental: true
 })
 
-export const evmLaneMetrics = [transactionFeesPaid]
+export const evmLaneMetrics = [transactionFeesPaid, EvmPoll.seenPublicly]
 
 /** Wei per gwei. */
 const gwei = 10 ** 9
@@ -292,6 +292,9 @@ const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: Poll
           memory,
           beliefs: beliefsOf(memory, relayer.urlsKey),
           urls: relayer.urls.filter(({ weight }) => weight > 0),
+          privateHosts: new Set(
+            rows.flatMap(({ relayer: { privateUrls = [] } }) => privateUrls.map(({ url }) => EvmPoll.hostOf(url)))
+          ),
           now,
           headAfter: memory.polls.get(relayer.urlsKey)?.headAskedAt ?? 0,
           balance
@@ -409,6 +412,7 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
       const { mined, number } = transaction
       memory.behind.delete(number)
       memory.reverts.delete(number)
+      memory.leakAsked.delete(number)
       const nonce = nonceOf(transaction)
       if (mined === undefined) return Effect.void
       // The next poll need not ask the ledger what used it, of whichever providers.

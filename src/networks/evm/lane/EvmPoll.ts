@@ -1,5 +1,5 @@
 // One poll of the chain for the transactions of a lane that share providers: what it asks, and what the answers mean for each.
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import { isFarBehind, mayBeBehind } from "../../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
 import { rpcFailure } from "../../../server/chains/RpcFailure.ts"
@@ -16,7 +16,7 @@ import type { BlockClaim, ClaimOpinions } from "../chain/EvmEvidence.ts"
 import { readDataFee } from "../chain/EvmMarkets.ts"
 import type { EvmNodes, EvmProviders } from "../chain/EvmNodes.ts"
 import { chargedByRollup, speedOf } from "../rules/Costs.ts"
-import { nonceOf, questionsOf, sightOf, withAbsence, withSight } from "../rules/Evm.ts"
+import { isPrivate, nonceOf, questionsOf, sightOf, withAbsence, withSight } from "../rules/Evm.ts"
 import type { Absence, BlockHashes, Evm, Nonces, Seen, Sight } from "../rules/Evm.ts"
 import { accountCodeKept, estimateMargin, passedOverFor, pollInterval, transactionGas } from "../rules/EvmNumbers.ts"
 import type { NetworkNumbers } from "../rules/EvmNumbers.ts"
@@ -42,9 +42,19 @@ export interface EvmPollOptions {
   readonly now: Moment
   /** When the previous poll asked for its head. 0: there was no poll. */
   readonly headAfter: Moment
+  /** Hosts of private URLs: some show private transactions in their pool. */
+  readonly privateHosts: ReadonlySet<string>
   /** Wei. Present if no decision needs a newer reading. */
   readonly balance: bigint | undefined
 }
+
+export const seenPublicly = Metric.counter("private_transactions_seen_publicly_total", {
+  description: "Private transactions that a normal RPC provider has shown before a block did.",
+  incremental: true
+})
+
+/** Empty: it is no URL. */
+export const hostOf = (url: string): string => URL.parse(url)?.host ?? ""
 
 const atOnce = { concurrency: "unbounded" } as const
 
@@ -169,6 +179,39 @@ const readPlaced = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOpt
   return found.flat()
 })
 
+/** Whether a provider shows a transaction that is in no block. */
+const isPooled = (shown: unknown): boolean =>
+  typeof shown === "object" && shown !== null && (Reflect.get(shown, "blockNumber") ?? null) === null
+
+/** Whether bytes that are no secret may be in pools at the chain's count, or behind it. */
+const isPublicIn = (transactions: ReadonlyArray<Transaction<Evm>>, count: number): boolean =>
+  transactions.some(
+    (transaction) =>
+      (nonceOf(transaction) ?? -1) >= count &&
+      currentAttempts(transaction).some((attempt) => attempt.sends > 0 && !isPrivate(transaction, attempt))
+  )
+
+/**
+ * The transaction at the chain's count, if the pool of a normal provider has its newest bytes, although only private providers got them. A
+ * provider gets the hash once, and only if its pool counts a transaction that the service gave to nobody else.
+ */
+const readLeak = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions, { count }: AccountReading) {
+  const { lane, memory, privateHosts, transactions } = asked
+  const suspect = transactions.find((transaction) => nonceOf(transaction) === count)
+  const newest = suspect && currentAttempts(suspect).at(-1)
+  if (suspect === undefined || newest === undefined || newest.sends === 0 || !isPrivate(suspect, newest))
+    return undefined
+  const isKnown = suspect.route?.seenPublicly !== undefined || memory.leakAsked.get(suspect.number) === newest.hash
+  if (isKnown || privateHosts.has(hostOf(node.url)) || isPublicIn(transactions, count)) return undefined
+  const pending = yield* Effect.orElseSucceed(node.call(Calls.countAt(lane.address, "pending")), () => count)
+  if (pending <= count) return undefined
+  memory.leakAsked.set(suspect.number, newest.hash)
+  const shown = yield* Effect.orElseSucceed(node.call(Calls.transactionOf(newest.hash)), () => null)
+  if (!isPooled(shown)) return undefined
+  yield* Metric.update(seenPublicly, 1)
+  return suspect.number
+})
+
 const readDetails = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions, seen: AccountReading) {
   const { memory, nodes, now, numbers, transactions } = asked
   const { head, hashesAt } = seen.at
@@ -183,7 +226,8 @@ const readDetails = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOp
       hashes: hashesAt(heights),
       market: nodes.markets.at({ node, providers: asked.providers, head }, numbers),
       noopGas: noopGas(node, asked, code),
-      noopDataFee: noopDataFee(node, asked)
+      noopDataFee: noopDataFee(node, asked),
+      leaked: readLeak(node, asked, seen)
     },
     atOnce
   )
@@ -430,7 +474,13 @@ const poll = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) 
     const acceptedBy = acceptedByOf(asked, transaction)
     return [
       transaction.number,
-      { ...base, sights, ...present("minedAt", minedAt), ...present("acceptedBy", acceptedBy) }
+      {
+        ...base,
+        sights,
+        ...present("minedAt", minedAt),
+        ...present("acceptedBy", acceptedBy),
+        ...(found.leaked === transaction.number ? { isLeaked: true as const } : {})
+      }
     ]
   })
   const result: PollResult = {

@@ -39,7 +39,7 @@ import {
 import type { Due, DueSignature, Former } from "./InFlight.ts"
 import { couldBe, takerVerdictOf } from "./LaneNonces.ts"
 import { maxFeeOf } from "./Market.ts"
-import { blocksWaited, rerouting } from "./Route.ts"
+import { blocksWaited, leaking, rerouting } from "./Route.ts"
 
 // Decisions about a transaction whose nonce the chain has passed without a receipt of one of its attempts.
 
@@ -292,7 +292,10 @@ const sendAgain = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   return [Command.Broadcast({ ordinals: candidates(former.attempts, former.newest) }), ...held]
 }
 
-export const decideInFlight = firstOf<Evm, Seen>([receipt, decideTaken, deadline, rerouting(sendAgain)], progress)
+export const decideInFlight = firstOf<Evm, Seen>(
+  [receipt, decideTaken, leaking, deadline, rerouting(sendAgain)],
+  progress
+)
 
 /**
  * `Gone`: the chain has another block at that height. `Agreed`: the block is deep, and another provider has the same receipt in

@@ -292,6 +292,8 @@ export interface Seen {
   readonly taker?: TakerEvidence
   /** Whether every provider answered that it has no receipt of any attempt. Absent: this poll did not ask them. */
   readonly hasNoReceipt?: boolean
+  /** Whether a normal provider has its newest bytes, which only private ones got. Absent: none shows them. */
+  readonly isLeaked?: true
   /** What the call would do now, as the newest answer about it says. Absent: this poll did not ask. */
   readonly revertsNow?: RevertsNow
 }

@@ -200,6 +200,11 @@ export const EvmTransaction = Schema.Struct({
     "Seconds for which it waits at the chain's count before it becomes public by itself. Absent: it does not.",
     120
   ),
+  seen_publicly_at: shown(
+    MomentFromText,
+    "Since when a normal RPC provider has it, although only private ones got it from the service. Absent: none has shown it.",
+    "2026-11-22T17:59:00.000Z"
+  ),
   fallback_at: shown(
     MomentFromText,
     "When it becomes public by itself. Absent: its time does not run.",

@@ -445,11 +445,12 @@ const requestFields = (request: Request, attempt: Attempt<Evm> | undefined) => {
 
 const routeFields = ({ route }: Transaction<Evm>) => {
   if (route === undefined) return {}
-  const { kind, fallbackAfter, since } = route
+  const { kind, fallbackAfter, seenPublicly, since } = route
   const isRunning = kind === "private" && fallbackAfter !== undefined && since !== undefined
   return {
     route: kind,
     ...present("fallback_after_seconds", fallbackAfter === undefined ? undefined : fallbackAfter / 1000),
+    ...present("seen_publicly_at", seenPublicly),
     ...(isRunning ? { fallback_at: since + fallbackAfter } : {})
   }
 }

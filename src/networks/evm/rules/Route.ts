@@ -64,6 +64,12 @@ export const blocksWaited = ({ transaction, view, terms, now }: Situation<Evm, S
   return Math.min(view.head.number - firstSent.height, Math.floor((now - route.since) / terms.network.blockTime))
 }
 
+/** What private providers were to keep from everybody is out. It is said once, and changes nothing else: the providers still get it. */
+export const leaking: Row<Evm, Seen> = ({ transaction: { route }, view, now }) =>
+  view.isLeaked === true && route?.kind === "private" && route.seenPublicly === undefined
+    ? [Command.Reroute({ route: { ...route, seenPublicly: now } }), Command.PollAt({ at: now })]
+    : undefined
+
 /**
  * The time until a fallback runs while the nonce is at the chain's count: what a slow predecessor takes does not count. At the count the
  * bytes are sent again at once, because private providers may have refused them while the nonce was beyond the next.

@@ -184,6 +184,15 @@ const flying: ReadonlyArray<Case> = [
     later(4),
     now + 8000
   ],
+  ["that a normal provider shows", "Reroute none", routed(), undefined, seen({ isLeaked: true }), now + 7],
+  [
+    "that a normal provider has shown before",
+    "Hold transaction in_pool",
+    routed({ route: { ...route, seenPublicly: now } }),
+    undefined,
+    seen({ isLeaked: true }),
+    now + 7
+  ],
   [
     "without a private provider",
     "Hold transaction no_private_rpc",
@@ -238,6 +247,15 @@ describe("a private transaction in flight", () => {
 
   const notIncluded = (given: Partial<Transaction<Evm>>, revertsNow: RevertsNow) =>
     only(commandsOf(routed(given), lane(), later(3, { revertsNow }), now + 6000), "Hold").cause
+
+  it("is reported when it is first seen publicly, and stays private", () => {
+    const before = routed()
+    const after = apply(before, only(commandsOf(before, lane(), seen({ isLeaked: true }), now + 7), "Reroute"), now + 7)
+    assert.deepStrictEqual(after.route, { ...route, seenPublicly: now + 7 })
+    assert.isTrue(isWorthWriting(before, after))
+    assert.deepStrictEqual(eventsOf(before, after), ["transaction.seen_publicly"])
+    assert.deepStrictEqual(eventsOf(after, { ...after, causeSince: now + 9 }), [])
+  })
 
   it("shows whether its call would revert now, in words too, and says nothing of it if no provider has answered", () => {
     const reverting = notIncluded({}, { wouldRevert: true, reason: "too late" })

@@ -95,6 +95,12 @@ export const make = (chain: Chain, url: string) => {
     return bytes === undefined ? null : { ...bytes.fields, ...placeOf(found?.block) }
   }
 
+  const pendingCount = () => {
+    let next = countOf(blocks())
+    while (chain.pool.has(next)) next++
+    return next
+  }
+
   const methods: Readonly<Record<string, Answer>> = {
     eth_chainId: () => result(hex(31_337)),
     eth_getBlockByNumber: ([tag, isFull]) => {
@@ -103,7 +109,7 @@ export const make = (chain: Chain, url: string) => {
       const isHidden = fake.hidesBlocks && isFull === true && (block?.number ?? 0) >= indexed().length
       return result(isHidden ? null : shownBlock(all, block, chain, isFull === true))
     },
-    eth_getTransactionCount: ([, tag]) => result(hex(countOf(at(tag)))),
+    eth_getTransactionCount: ([, tag]) => result(hex(tag === "pending" ? pendingCount() : countOf(at(tag)))),
     eth_getBalance: () => result(hex(chain.balance)),
     eth_getCode: () => result(chain.code),
     eth_getTransactionReceipt: ([hash]) => result(otherReceipt(hash) ?? shownReceipt(find(hash), chain.baseFee)),

@@ -36,6 +36,7 @@ const marks: Readonly<Record<string, Mark>> = {
   "transaction.replaced": { tone: "info", icon: "up" },
   "transaction.held": { tone: "warn", icon: "warn" },
   "transaction.route_changed": { tone: "warn", icon: "up" },
+  "transaction.seen_publicly": { tone: "warn", icon: "warn" },
   "transaction.mined": { tone: "info", icon: "wait" },
   "transaction.reorged": { tone: "bad", icon: "bad" },
   "transaction.reorged_final": { tone: "bad", icon: "bad" },
