@@ -45,6 +45,9 @@ const rule =
 const harmless = rule(Change.harmless)
 const decisive = rule(Change.decisive)
 const upperLimit = rule(Change.upperLimit)
+const lowerLimit = rule(Change.lowerLimit)
+const secrecy = rule(Change.secrecy)
+const audience = rule(Change.audience)
 const onlyListed = rule(Change.onlyListed)
 const alsoListed = rule(Change.alsoListed)
 const besidesListed = rule(Change.besidesListed)
@@ -107,21 +110,21 @@ export const EvmPolicy = Schema.Struct({
     doc("Wei that must stay on the account. The default is 1.", "100000000000000000"),
     "native"
   ),
-  private_transactions: harmless(
+  private_transactions: secrecy(
     Schema.Boolean,
     doc(
       "Whether only private RPC URLs get the transactions, until they are mined or fall back. While there is no private RPC URL, sends are answered with 409 `no_private_rpc`. The default is false.",
       false
     )
   ),
-  private_fallback_after_seconds: harmless(
+  private_fallback_after_seconds: lowerLimit(
     Schema.Int.check(Schema.isBetween({ minimum: 30, maximum: 604_800 })),
     doc(
       "Seconds after which a private transaction becomes public, while its nonce is the next one of the chain. If absent, it does not.",
       120
     )
   ),
-  private_estimates: harmless(
+  private_estimates: audience(
     Schema.Literals(["private", "normal"]),
     doc(
       "Which RPC URLs see the call of a private transaction before it is mined, to estimate its gas and to simulate it. `private`, the default: private ones alone. `normal`: normal ones, as for other transactions.",

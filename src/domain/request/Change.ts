@@ -64,6 +64,12 @@ export const lowerLimit: Meaning = {
 /** Whether the object rests: to resume it allows more. */
 export const pause: Meaning = { allowsMore: ({ before, after }) => before === "true" && after === "false" }
 
+/** Whether something is kept from others: to give that up allows more. */
+export const secrecy: Meaning = { allowsMore: ({ before, after }) => before === "true" && after !== "true" }
+
+/** Who sees something, without a value the private ones: the normal ones are more. */
+export const audience: Meaning = { allowsMore: ({ before, after }) => before !== "normal" && after === "normal" }
+
 /** A list without an order, for people or about a chain. */
 export const labels: Meaning = { ...harmless, as: "set" }
 

@@ -110,6 +110,22 @@ describe("comparison", () => {
       assert.deepStrictEqual(marks(name), [false], name)
   })
 
+  it("a change with which more of private transactions is seen is a warning, and one with which less is seen is none", () => {
+    for (const [name, secret, open] of [
+      ["private_transactions", true, false],
+      ["private_transactions", true, undefined],
+      ["private_fallback_after_seconds", 120, 30],
+      ["private_fallback_after_seconds", undefined, 600],
+      ["private_estimates", "private", "normal"],
+      ["private_estimates", undefined, "normal"]
+    ] as const) {
+      const marks = (before: unknown, after: unknown) =>
+        changes({ [name]: before }, { [name]: after }).map(({ isWarning }) => isWarning)
+      assert.deepStrictEqual(marks(secret, open), [true], name)
+      assert.deepStrictEqual(marks(open, secret), [false], name)
+    }
+  })
+
   it("addresses of solana have case", () => {
     const mint = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
     const solana = (allowed_programs: ReadonlyArray<string>) => ({

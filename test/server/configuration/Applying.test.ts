@@ -184,6 +184,7 @@ layerEach(TestApi.layer())("applies of configurations", (it) => {
       const rich = {
         ...treasury({
           custom_rpc_urls: [{ url: "https://own.example.com/v1/secret-path" }],
+          custom_private_rpc_urls: [{ url: "https://private.example.com/v1/secret-path" }],
           policies: { min_balance: "7", gas_price_cap: 9, whitelist_receivers: [] }
         }),
         api_keys: {
@@ -201,7 +202,7 @@ layerEach(TestApi.layer())("applies of configurations", (it) => {
       const stored = (path: string) => Effect.map(call(`/api/v1/${path}`), ({ json }) => json.data as object)
       const treasured = yield* stored("relayers/treasury")
       assert.deepInclude(treasured, { policies: { min_balance: 7 } })
-      assert.doesNotHaveAnyKeys(treasured, ["notification_id", "custom_rpc_urls"])
+      assert.doesNotHaveAnyKeys(treasured, ["notification_id", "custom_rpc_urls", "custom_private_rpc_urls"])
       const board = yield* stored("api-keys/dashboard")
       assert.deepInclude(board, { name: "Board", transaction_limits: { solana: {} } })
       assert.doesNotHaveAnyKeys(board, ["relayer_ids", "expires_at"])

@@ -46,13 +46,16 @@ const documentOf = (seed: number) => {
   const networks = {
     "evm:parent": { from: "sepolia", rpc_urls: urls(), ...maybe({ tags: ["b", "a"].slice(pick(2)) }) },
     ...maybe({ "evm:child": { from: "parent", required_confirmations: 1 + pick(9), ...maybe({ rpc_urls: urls() }) } }),
+    ...maybe({ "evm:secret": { from: "sepolia", private_rpc_urls: urls() } }),
     ...maybe({ "evm:sepolia": { average_blocktime_ms: 1000 + pick(9) } })
   }
   const policies = {
     evm: () => ({
       ...maybe({ min_balance: amount() }),
       ...maybe({ gas_price_cap: amount() }),
-      ...maybe({ whitelist_receivers: count(3).map(address) })
+      ...maybe({ whitelist_receivers: count(3).map(address) }),
+      ...maybe({ private_transactions: pick(2) === 0, private_fallback_after_seconds: 30 + pick(9) }),
+      ...maybe({ private_estimates: ["private", "normal"][pick(2)] })
     }),
     solana: () => ({ ...maybe({ max_allowed_fee_lamports: String(1 + pick(9999)) }) }),
     stellar: () => ({ ...maybe({ max_fee: 100 + pick(999) }), ...maybe({ timeout_seconds: 30 + pick(9) }) })
@@ -74,7 +77,8 @@ const documentOf = (seed: number) => {
       paused: pick(2) === 0,
       ...maybe({ notification_id: idOf(notifications) }),
       ...maybe({ policies: policies[network_type]() }),
-      ...maybe({ custom_rpc_urls: urls() })
+      ...maybe({ custom_rpc_urls: urls() }),
+      ...(network_type === "evm" ? maybe({ custom_private_rpc_urls: urls() }) : {})
     }
   })
   const api_keys = byId("k", 2, () => ({

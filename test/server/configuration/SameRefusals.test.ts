@@ -93,6 +93,14 @@ const cases: Readonly<Record<string, readonly [sections: Sections, lines: Readon
     { relayers: { treasury: { ...document.relayers.treasury, custom_rpc_urls: inside } } },
     [`relayers.treasury: custom_rpc_urls.0.url: ${notAllowed}`]
   ],
+  "private URLs of a network": [
+    { networks: { "evm:sepolia": { private_rpc_urls: [{ url: "https://rpc.example/?useMempool=true" }] } } },
+    ["networks.evm:sepolia: private_rpc_urls.0.url: has useMempool, with which the endpoint publishes transactions"]
+  ],
+  "private URLs of a relayer": [
+    { signers, relayers: { hill: relayer({ custom_private_rpc_urls: inside }) } },
+    [`relayers.hill: custom_private_rpc_urls.0.url: ${notAllowed}`]
+  ],
   "a relayer with more bytes than it may have": [
     { signers, relayers: { hill: relayer({ custom_rpc_urls: long }) } },
     ["relayers.hill: custom_rpc_urls: makes the resource "]
