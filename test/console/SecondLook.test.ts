@@ -119,6 +119,88 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console
     })
   )
 
+  it.effect("offers a private send if a private RPC URL gets it, and says if the policy makes each one private", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const relayer = recorded("/api/v1/relayers/dev-evm") as object
+      const networks = recorded("/api/v1/networks") as ReadonlyArray<object>
+      const urls = (name: string, weight = 100) => [{ url: `https://${name}.example/***`, weight }]
+      const opened = (own: object, shared: object = {}) =>
+        open({
+          answer: ({ method, path }) => {
+            if (method === "POST") return recorded(`/api/v1/relayers/dev-evm/transactions/${transactionIds.evm}`)
+            if (path === "/api/v1/networks") return listOf(networks.map((network) => ({ ...network, ...shared })))
+            return path === "/api/v1/relayers/dev-evm" ? { ...relayer, ...own } : undefined
+          }
+        })
+      const field = async (shown: Shown) => {
+        await shown.goto("relayers/dev-evm/send")
+        await shown.until("the form", () => shown.document.querySelector("#field-to"))
+        return shown.document.querySelector("#field-private")
+      }
+      const shared = { private_rpc_urls: urls("shared") }
+      const without = yield* opened({})
+      const unused = yield* opened({ custom_private_rpc_urls: urls("own", 0) }, shared)
+      const policies = { private_transactions: true, private_fallback_after_seconds: 120 }
+      const each = yield* opened({ custom_private_rpc_urls: urls("own"), policies }, shared)
+      const refused = yield* opened({ policies })
+      const some = yield* opened({}, shared)
+      yield* Effect.promise(async () => {
+        assert.isNull(await field(without))
+        assert.isNull(await field(unused), "those of the relayer stand for those of its network, and get nothing")
+        assert.isNull(await field(each))
+        await each.shows("The policy of this relayer makes each send private.")
+        await each.goto("relayers/dev-evm")
+        await each.shows("https://own.example/*** for each send; public after 120 s", "dd")
+        await refused.goto("relayers/dev-evm")
+        await refused.shows("none: its sends are refused", "dd .tag.bad")
+        await some.goto("relayers/dev-evm")
+        await some.shows("https://shared.example/*** for sends that ask for it", "dd")
+        assert.isNotNull(await field(some))
+        await enter(some, "to", receiver)
+        await enter(some, "private", "true")
+        await some.click(await button(some, "Review and send…"))
+        const dialog = await question(some)
+        assert.include(textOf(dialog), "privatetrue")
+        await some.click(await button(some, "Send", dialog))
+        await some.until("the request", () => some.asked[0])
+        assert.isTrue(fieldOf(some.asked[0]?.body, "private"))
+      })
+    })
+  )
+
+  it.effect("changes the private RPC URLs of a relayer, and shows at its field why a value is refused", () =>
+    Effect.gen(function* () {
+      const { open } = yield* ConsoleWindow
+      const error = "custom_private_rpc_urls.0.url: has useMempool, with which the endpoint publishes transactions"
+      const refusal = new Whole({ success: false, data: null, error }, 400)
+      const shown = yield* open({ answer: ({ method }) => (method === "PATCH" ? refusal : undefined) })
+      const url = "https://rpc.example/?useMempool=true"
+      yield* Effect.promise(async () => {
+        await shown.goto("relayers/dev-evm/urls")
+        await enter(shown, "custom_private_rpc_urls", url)
+        const region = await shown.until("the form", () => shown.region("Private RPC URLs"))
+        await shown.click(await button(shown, "Save", region))
+        await shown.shows(/has useMempool/, ".problem, .problems li")
+        assert.deepStrictEqual(shown.asked[0]?.body, { custom_private_rpc_urls: [{ url, weight: 100 }] })
+        await shown.goto("relayers/dev-evm/policies")
+        const before = shown.asked.length
+        await enter(shown, "private_fallback_after_seconds", "2m")
+        await shown.click(await button(shown, "Save"))
+        await shown.shows("Enter a whole number.", ".problem")
+        assert.lengthOf(shown.asked, before)
+        await shown.goto("networks/evm%3Adev")
+        await shown.until("the field", () => shown.document.querySelector("#field-private_rpc_urls"))
+        await shown.goto("networks/solana%3Adev")
+        await shown.until("the field", () => shown.document.querySelector("#field-rpc_urls"))
+        assert.isNull(shown.document.querySelector("#field-private_rpc_urls"))
+        await shown.goto("relayers/dev-solana/urls")
+        await shown.until("the field", () => shown.document.querySelector("#field-rpc_urls"))
+        assert.isUndefined(shown.region("Private RPC URLs"))
+      })
+    })
+  )
+
   it.effect("shows the problems of a send that is refused at their fields", () =>
     Effect.gen(function* () {
       const { open } = yield* ConsoleWindow

@@ -170,6 +170,13 @@ export const words = {
     networkUrlsHint:
       "Every relayer on this network without URLs of its own uses them. A masked URL that stays as it is keeps its secret.",
     giveOwn: "Give this relayer URLs of its own",
+    privateUrls: "Private RPC URLs",
+    privateUrlsHint:
+      "They get its private transactions, instead of those of its network, and keep them from everybody until they are mined. Empty: those of its network.",
+    noPrivateUrl: "none: its sends are refused",
+    somePrivate: "for sends that ask for it",
+    eachPrivate: (seconds: number | undefined) =>
+      seconds === undefined ? "for each send" : `for each send; public after ${seconds} s`,
     pause: "Pause",
     resume: "Resume",
     delete: "Delete…",
@@ -536,6 +543,7 @@ export const words = {
     costAtMost: "Costs at most, with its value:",
     feeAtMost: "Its fee is at most:",
     notSimulated: "Choose Simulate to see cost and outcome. Nothing is sent by it.",
+    alwaysPrivate: "The policy of this relayer makes each send private.",
     notOffered: (type: string) => `The console has no form yet for transactions of ${type} relayers. Use the API.`
   },
   create: {

@@ -1,5 +1,6 @@
 // What a network says about its amounts and its explorer.
-import type { Network } from "../../../src/client/Client.ts"
+import type { Network, Relayer } from "../../../src/client/Client.ts"
+import { isOfNetwork } from "../../../src/client/Networks.ts"
 import { smallestUnits } from "./Amounts.ts"
 import type { Unit } from "./Amounts.ts"
 
@@ -23,6 +24,17 @@ export const unitOf = (
   return network?.symbol === undefined
     ? { symbol: "wei", decimals: 0, smallest: "wei" }
     : { ...smallestUnits.evm, symbol: network.symbol }
+}
+
+/** RPC URLs that get the private sends of a relayer. Undefined: the session does not see the network whose URLs they would be. */
+export const privateUrlsOf = (
+  relayer: Relayer,
+  networks: ReadonlyArray<Network> | undefined
+): ReadonlyArray<string> | undefined => {
+  if (!isOfNetwork("evm", relayer)) return []
+  const network = networks?.filter((one) => isOfNetwork("evm", one)).find(({ name }) => name === relayer.network)
+  const urls = relayer.custom_private_rpc_urls ?? (network && (network.private_rpc_urls ?? []))
+  return urls?.flatMap(({ url, weight }) => (weight > 0 ? [url] : []))
 }
 
 interface Routed {

@@ -91,15 +91,17 @@ export const NetworksPage = () => {
   )
 }
 
-/** The fields of the URLs are the same for each network type. */
-const urlForm = () => (forms["CreateEvmNetworkRequest"] ?? []).filter(({ name }) => name === "rpc_urls")
+/** The fields of the URLs are the same for each network type, but that only evm has private ones. */
+const urlForm = (type: string) =>
+  (forms["CreateEvmNetworkRequest"] ?? []).filter(
+    ({ name }) => name === "rpc_urls" || (type === "evm" && name === "private_rpc_urls")
+  )
 
 export const NetworkPage = () => {
   const { params } = useRoute()
   const session = useAtom(sessionState)
   const id = params["id"] ?? ""
   const query = useQuery(networkById(id))
-  const form = urlForm()
   return (
     <Page
       title={query.value?.value.name ?? id}
@@ -110,6 +112,7 @@ export const NetworkPage = () => {
         {({ value, etag }) => {
           const native = unitOf(value.network_type, undefined, undefined)
           const { name, network_type } = value
+          const form = urlForm(network_type)
           const relayersOnIt = new URLSearchParams({ network_type, network: name })
           const relayerForm = new URLSearchParams({ type: network_type, network: name })
           return (

@@ -2,11 +2,12 @@
 import type { Effect } from "effect"
 import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
+import { isOfNetwork } from "../../../src/client/Networks.ts"
 import type { Failure } from "../data/Failure.ts"
 import { bodyOf, decimalsOf } from "../data/FormFields.ts"
 import type { Entered, Form, FormField, Problems } from "../data/FormFields.ts"
 import { forms } from "../data/Forms.ts"
-import { unitOf } from "../data/Chains.ts"
+import { privateUrlsOf, unitOf } from "../data/Chains.ts"
 import { gwei } from "../data/Amounts.ts"
 import type { Unit } from "../data/Amounts.ts"
 import { movesOf } from "../data/Moves.ts"
@@ -127,7 +128,10 @@ const SendForm = ({ relayer, type }: Props) => {
   const networks = useQuery(networkList).value
   const native = unitOf(relayer.network_type, relayer.network, networks)
   const network = networks?.find(({ name, network_type }) => name === relayer.network && network_type === type)
-  const form = forms[formNames[type]] ?? []
+  const isAsked = isOfNetwork("evm", relayer) && relayer.policies?.private_transactions === true
+  // Without a private RPC URL, and if the policy has decided, the choice has no effect but a refusal.
+  const hasChoice = !isAsked && privateUrlsOf(relayer, networks)?.length !== 0
+  const form = (forms[formNames[type]] ?? []).filter(({ name }) => name !== "private" || hasChoice)
   // A send of stellar names the network of its relayer, so that nobody has to type it.
   const [entered, setEntered] = useState<Entered>(
     form.some(({ name }) => name === "network") ? { network: relayer.network } : {}
@@ -199,6 +203,7 @@ const SendForm = ({ relayer, type }: Props) => {
       )}
       <form class="card pad" onSubmit={onReview}>
         <StateOf relayer={relayer} />
+        {isAsked && <p class="mut">{text.alwaysPrivate}</p>}
         <SchemaForm form={form} native={native} entered={entered} problems={problems} onChange={setEntered} />
         {failure !== undefined && Object.keys(problems).length === 0 && <Failed failure={failure} />}
         <div class="do">

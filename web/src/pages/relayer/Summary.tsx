@@ -1,6 +1,6 @@
 // The summary of a relayer: its balance and providers as the chain sees them, and its open transactions.
 import { isOfNetwork } from "../../../../src/client/Networks.ts"
-import { unitOf } from "../../data/Chains.ts"
+import { privateUrlsOf, unitOf } from "../../data/Chains.ts"
 import { isAboutRelayer } from "../../data/EventFilter.ts"
 import { networkList } from "../../data/Networks.ts"
 import type { Versioned } from "../../data/Pages.ts"
@@ -55,8 +55,23 @@ const countOf = (status: RelayerStatus): readonly [name: string, count: string |
     ? [text.sequence, status.sequence_number?.toString()]
     : [text.nonce, isOfNetwork("evm", status) ? status.nonce?.toString() : undefined]
 
+/** Which URLs get private sends, and which sends those are. `urls`: undefined if the session does not see them. */
+const privatelyOf = (relayer: Relayer, urls: ReadonlyArray<string> | undefined) => {
+  const policies = isOfNetwork("evm", relayer) ? relayer.policies : undefined
+  const isEach = policies?.private_transactions === true
+  if (urls === undefined || (urls.length === 0 && !isEach)) return undefined
+  if (urls.length === 0) return <Tag {...mark("bad", text.noPrivateUrl)} />
+  return (
+    <>
+      <bdi class="wrap">{urls.join(", ")}</bdi>{" "}
+      <span class="mut">{isEach ? text.eachPrivate(policies.private_fallback_after_seconds) : text.somePrivate}</span>
+    </>
+  )
+}
+
 const Details = ({ relayer, status }: { readonly relayer: Relayer; readonly status: RelayerStatus }) => {
-  const unit = unitOf(relayer.network_type, relayer.network, useQuery(networkList).value)
+  const networks = useQuery(networkList).value
+  const unit = unitOf(relayer.network_type, relayer.network, networks)
   const minimum = relayer.policies?.min_balance
   return (
     <div class="pad">
@@ -74,6 +89,7 @@ const Details = ({ relayer, status }: { readonly relayer: Relayer; readonly stat
               <Age at={status.last_confirmed_transaction_timestamp} />
             )
           ],
+          [text.privateUrls, privatelyOf(relayer, privateUrlsOf(relayer, networks))],
           [text.network, <ResourceLink type="network" id={`${relayer.network_type}:${relayer.network}`} />],
           [text.signer, <ResourceLink type="signer" id={relayer.signer_id} />],
           [

@@ -21,6 +21,7 @@ const only = (form: string, name: string): Form => (forms[form] ?? []).filter((f
 
 /** The fields of the URLs are the same for each network type. */
 const ownForm = only("CreateEvmRelayerRequest", "custom_rpc_urls")
+const privateForm = only("CreateEvmRelayerRequest", "custom_private_rpc_urls")
 const networkForm = only("CreateEvmNetworkRequest", "rpc_urls")
 
 interface Props {
@@ -33,16 +34,22 @@ const refreshHealth = async (id: string) => {
   refresh(relayerById(id), relayerExplanation(id), relayerStatus(id))
 }
 
-const OwnUrls = ({ details: { value: relayer, etag } }: Props) => {
+interface OwnProps extends Props {
+  readonly title: string
+  readonly hint: string
+  readonly form: Form
+}
+
+const OwnUrls = ({ details: { value: relayer, etag }, title, hint, form }: OwnProps) => {
   const native = unitOf(relayer.network_type, undefined, undefined)
   return (
-    <section class="card" aria-label={text.ownUrlsTitle}>
-      <h2>{text.ownUrlsTitle}</h2>
-      <p class="pad mut">{text.ownUrlsHint}</p>
+    <section class="card" aria-label={title}>
+      <h2>{title}</h2>
+      <p class="pad mut">{hint}</p>
       <Patch
-        form={ownForm}
+        form={form}
         native={native}
-        present={{ entered: enteredOf(ownForm, relayer, native), etag }}
+        present={{ entered: enteredOf(form, relayer, native), etag }}
         scope="relayers:write"
         save={(patch, seen) => act(changeRelayer(relayer.id, patch, seen))}
         refresh={() => void refreshHealth(relayer.id)}
@@ -76,16 +83,16 @@ const NetworkUrls = ({ relayer, network }: { readonly relayer: Relayer; readonly
   )
 }
 
-export const RelayerUrls = ({ details }: Props) => {
+const NormalUrls = ({ details }: Props) => {
   const { value: relayer } = details
   const networks = useQuery(networkList)
   const [isOwn, setOwn] = useState(relayer.custom_rpc_urls !== undefined)
-  if (isOwn) return <OwnUrls details={details} />
+  if (isOwn) return <OwnUrls details={details} title={text.ownUrlsTitle} hint={text.ownUrlsHint} form={ownForm} />
   const network = networks.value?.find(
     ({ name, network_type }) => name === relayer.network && network_type === relayer.network_type
   )
   return (
-    <div class="grid">
+    <>
       {network === undefined ? (
         <Block title={text.urls} query={networks}>
           {() => null}
@@ -96,6 +103,16 @@ export const RelayerUrls = ({ details }: Props) => {
       <button class="btn start" type="button" onClick={() => setOwn(true)}>
         {text.giveOwn}
       </button>
-    </div>
+    </>
   )
 }
+
+/** Only evm relayers send privately. */
+export const RelayerUrls = ({ details }: Props) => (
+  <div class="grid">
+    <NormalUrls details={details} />
+    {details.value.network_type === "evm" && (
+      <OwnUrls details={details} title={text.privateUrls} hint={text.privateUrlsHint} form={privateForm} />
+    )}
+  </div>
+)
