@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { ApiClient } from "../../src/client/ApiClient.ts"
 import { isOfNetwork } from "../../src/client/Networks.ts"
+import { NetworkId } from "../../src/domain/network/Network.ts"
 import { RelayerId } from "../../src/domain/relayer/Relayer.ts"
 import type { TransactionId } from "../../src/networks/core/TransactionValues.ts"
 import { layerEach } from "../../testkit/layerEach.ts"
@@ -75,6 +76,29 @@ layerEach(TestApi.layer())("the typed client", (it) => {
       assert.deepStrictEqual(amounts, [1n, undefined, undefined, undefined])
       assert.deepStrictEqual(numbers, [21_000, undefined, undefined])
       assert.strictEqual(texts[1], to)
+    })
+  )
+
+  it.effect("sends privately if there is a private RPC URL, makes public, and gets each refusal as its own error", () =>
+    Effect.gen(function* () {
+      const { networks, transactions } = yield* client
+      const send = transactions.send({ params: sender, payload: { to, value: 1n, gas_limit: 21_000n, private: true } })
+      const refused = yield* Effect.flip(send)
+      assert.strictEqual(refused._tag, "TransactionConflict")
+      const network = { params: { network_id: NetworkId.make("evm:nowhere") }, headers: {} }
+      const urls = (url: string) =>
+        networks.update({ ...network, payload: { private_rpc_urls: [{ url, weight: 100 }] } })
+      assert.strictEqual((yield* Effect.flip(urls("https://a.example.com/?useMempool=true")))._tag, "BadRequest")
+      yield* urls("https://private.example.com/key")
+      const { data } = yield* send
+      assert.deepInclude(data, { network_type: "evm", route: "private" })
+      const params = paramsOf(data.id)
+      const { data: published } = yield* transactions.changeRoute({ params, payload: { route: "public" } })
+      assert.deepInclude(published, { network_type: "evm", route: "fell_back" })
+      const ended = paramsOf((yield* send).data.id)
+      yield* transactions.cancel({ params: ended, query: { only_pending: true } })
+      const late = transactions.changeRoute({ params: ended, payload: { route: "public" } })
+      assert.strictEqual((yield* Effect.flip(late))._tag, "TransactionConflict")
     })
   )
 

@@ -187,6 +187,41 @@ layerEach(TestApi.layer())("a send", (it) => {
       })
   )
 
+  it.effect("whose fields about private sends are wrong is refused by their names, and changes nothing", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { call } = yield* TestApi.TestApi
+      const { id } = dataOf(yield* send({ to: receiver }))
+      const one = `${transactions}/${id}`
+      const batch = { transactions: [{ to: receiver, private: 1 }] }
+      const secret = { to: receiver, private: true }
+      for (const [method, path, body, status, error] of [
+        ["POST", transactions, { to: receiver, private: "yes" }, 400, "private: Expected true or false"],
+        [
+          "POST",
+          transactions,
+          { ...secret, max_fee_per_gas: 9, max_priority_fee_per_gas: 0 },
+          400,
+          "max_priority_fee_per_gas: "
+        ],
+        ["POST", `${transactions}/batch`, batch, 400, "transactions.0.private: "],
+        ["POST", `${transactions}/simulate`, { to: receiver, private: 1 }, 400, "private: "],
+        ["POST", transactions, secret, 409, "no_private_rpc: "],
+        ["PUT", one, secret, 400, "private: "],
+        ["POST", `${one}/route`, {}, 400, "route: is required"],
+        ["POST", `${one}/route`, { route: "private" }, 400, "route: Expected public"],
+        ["POST", `${one}/route`, { route: "public", at: 1 }, 400, "at: is not a known field"],
+        ["POST", `${transactions}/${randomUUID()}/route`, { route: "public" }, 404, ""]
+      ] as const) {
+        const answer = yield* call(path, { method, body })
+        assert.strictEqual(answer.status, status, `${path} ${JSON.stringify(body)}: ${answer.text}`)
+        assert.isTrue((answer.json.error ?? "").startsWith(error), `${answer.text}, not ${error}`)
+      }
+      const shown = yield* call(one)
+      assert.deepStrictEqual([yield* count, dataOf(shown).status, "route" in dataOf(shown)], [1, "pending", false])
+    })
+  )
+
   it.effect("needs transactions:write, and a narrowed key reaches only its relayers", () =>
     Effect.gen(function* () {
       yield* prepare()
