@@ -116,10 +116,13 @@ export const isUnavailable = (defect: unknown): boolean =>
   (reasons.has(defect.reason._tag) ||
     states.test(String((defect.reason.cause as { readonly code?: unknown } | null)?.code)))
 
-/** SQLSTATEs of data that does not fit (22), violated constraints (23) and deadlocks. */
-const refusals = /^(22...|23...|40P01)$/
+/**
+ * SQLSTATEs of data that does not fit (22), violated constraints (23), values that are too large for an index (54), deadlocks and conflicts with other
+ * transactions (40P01, 40001), and of what took too long: a lock (55P03) or the statement (57014).
+ */
+const refusals = /^(22...|23...|54...|40P01|40001|55P03|57014)$/
 
-/** Whether the server refused a query for what it says, so that nothing of it was written. */
+/** Whether the server refused or ended a query, so that nothing of it was written. */
 export const isRefused = (defect: unknown): boolean =>
   SqlError.isSqlError(defect) &&
   refusals.test(String((defect.reason.cause as { readonly code?: unknown } | null)?.code))

@@ -217,6 +217,16 @@ export const commits: ReadonlyArray<Mutant> = [
       only: "writes alone until it succeeds"
     }
   ]),
+  ...inFile("src/sql/Transaction.ts", [
+    {
+      name: "part-that-takes-too-long-fails-alone",
+      rule: "A part that makes a statement of several lanes take too long fails no other lane.",
+      source: shared,
+      before: "|55P03|57014)",
+      after: ")",
+      test: `${tests}/EndedStatements.test.ts`
+    }
+  ]),
   ...inFile(`${source}/Claims.ts`, [
     {
       name: "step-notices-a-removed-row-of-a-network",
