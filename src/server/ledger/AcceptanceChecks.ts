@@ -186,11 +186,21 @@ export const makeIdentities = Effect.gen(function* () {
   return { check, checkSignature, lock, lockDoubtful }
 })
 
-// How many transactions are open, for the limits of acceptance. Counts are kept for a moment, because each one reads every open
-// transaction: what other instances accept meanwhile can exceed a limit by what they accept in that time.
+// How many transactions are open, for the limits of acceptance. Counts are kept for a moment, because each one reads every open transaction.
+// Near the limit of a relayer, its transactions are counted for each insertion: other instances can exceed the limit by what is in flight, and
+// that of the service by what they accept while a count is kept.
 
 /** Milliseconds for which a count is kept. `ofRelayerFilling`: if more than half of the limit of the relayer is used. */
 const kept = { ofRelayer: 5000, ofRelayerFilling: 1000, ofService: 5000 } as const
+
+/** Open transactions of a relayer above which none is accepted by a count that is kept: nine tenths of the limit. */
+const countedAbove = 0.9 * maxOpen.perRelayer
+
+/**
+ * Transactions that an instance accepts for a relayer by one count. An instance that has counted less than `countedAbove` accepts this many before it
+ * sees what others have accepted, so ten instances stay within the limit.
+ */
+const maxByCount = (maxOpen.perRelayer - countedAbove) / 10
 
 /** Relayers whose counts are kept. */
 const maxKept = 10_000
@@ -200,6 +210,9 @@ export const openRetryAfter = 5
 
 interface Counted {
   readonly at: number
+  /** What the database had. */
+  readonly found: number
+  /** With what was accepted since. */
   count: number
 }
 
@@ -211,24 +224,33 @@ export interface Addition {
 export const makeOpenCounts = Effect.gen(function* () {
   const repo = yield* RelayerTransactionsRepo.make
   const relayers = new Map<number, Counted>()
-  let all: Counted = { at: Number.NEGATIVE_INFINITY, count: 0 }
+  let all: Counted = { at: Number.NEGATIVE_INFINITY, found: 0, count: 0 }
 
-  const isKept = ({ at, count }: Counted, now: number) =>
-    now - at < (count <= maxOpen.perRelayer / 2 ? kept.ofRelayer : kept.ofRelayerFilling)
+  /** Whether `more` are decided by this count. */
+  const isKept = ({ at, found, count }: Counted, more: number, now: number) => {
+    const age = now - at
+    // Nothing is accepted by such a count.
+    if (count >= maxOpen.perRelayer) return age < kept.ofRelayerFilling
+    if (count + more > countedAbove || count + more - found > maxByCount) return false
+    return age < (count <= maxOpen.perRelayer / 2 ? kept.ofRelayer : kept.ofRelayerFilling)
+  }
 
   /** Those that are not kept are counted in one statement. */
-  const ofRelayers = Effect.fnUntraced(function* (numbers: ReadonlyArray<number>, now: number) {
+  const ofRelayers = Effect.fnUntraced(function* (additions: ReadonlyArray<Addition>, now: number) {
+    const more = new Map<number, number>()
+    for (const { relayerNumber, count } of additions) more.set(relayerNumber, (more.get(relayerNumber) ?? 0) + count)
     const counted = new Map<number, Counted>()
-    for (const number of numbers) {
-      const found = relayers.get(number)
-      if (found !== undefined && isKept(found, now)) counted.set(number, found)
+    for (const [number, count] of more) {
+      const former = relayers.get(number)
+      if (former !== undefined && isKept(former, count, now)) counted.set(number, former)
     }
-    const missing = [...new Set(numbers)].filter((number) => !counted.has(number))
+    const missing = [...more.keys()].filter((number) => !counted.has(number))
     if (missing.length === 0) return counted
     const counts = yield* repo.countOpen(missing)
     if (relayers.size + missing.length > maxKept) relayers.clear()
     for (const number of missing) {
-      const fresh = { at: now, count: counts.get(number) ?? 0 }
+      const found = counts.get(number) ?? 0
+      const fresh = { at: now, found, count: found }
       relayers.set(number, fresh)
       counted.set(number, fresh)
     }
@@ -236,7 +258,9 @@ export const makeOpenCounts = Effect.gen(function* () {
   })
 
   const ofService = Effect.fnUntraced(function* (now: number) {
-    if (now - all.at >= kept.ofService) all = { at: now, count: yield* repo.countAllOpen(maxOpen.perService) }
+    if (now - all.at < kept.ofService) return all
+    const found = yield* repo.countAllOpen(maxOpen.perService)
+    all = { at: now, found, count: found }
     return all
   })
 
@@ -244,10 +268,7 @@ export const makeOpenCounts = Effect.gen(function* () {
   const addAll = Effect.fnUntraced(function* (additions: ReadonlyArray<Addition>) {
     const now = yield* Clock.currentTimeMillis
     const service = yield* ofService(now)
-    const counted = yield* ofRelayers(
-      additions.map(({ relayerNumber }) => relayerNumber),
-      now
-    )
+    const counted = yield* ofRelayers(additions, now)
     return additions.map(({ relayerNumber, count }) => {
       const relayer = counted.get(relayerNumber)
       if (relayer === undefined) return false

@@ -116,6 +116,26 @@ export const acceptance: ReadonlyArray<Mutant> = [
       only: "if the key may not read it"
     }
   ]),
+  ...inFile(`${source}/AcceptanceChecks.ts`, [
+    {
+      name: "counted-for-each-insertion-near-the-limit",
+      rule: "Instances that accept for a relayer at the same time exceed its limit only by what is in flight.",
+      source: `${whole}: Limits of open transactions`,
+      before: "count + more > countedAbove || ",
+      after: "",
+      test: `${tests}/LedgerAcceptance.test.ts`,
+      only: "for what another instance has accepted just before"
+    },
+    {
+      name: "a-count-ends-after-a-hundred",
+      rule: "An instance accepts few transactions of a relayer before it sees what others have accepted.",
+      source: `${whole}: Limits of open transactions`,
+      before: " || count + more - found > maxByCount",
+      after: "",
+      test: `${tests}/LedgerAcceptance.test.ts`,
+      only: "after a hundred"
+    }
+  ]),
   ...inFile(`${source}/RelayerTransactionsRepo.ts`, [
     {
       name: "wallet-repeats-the-same-call",

@@ -1,13 +1,13 @@
 // Acceptance: all or none, once per `external_id`, within the limits, with its events and audit records.
 import { assert } from "@effect/vitest"
-import { Array, Effect } from "effect"
+import { Array, Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, newTransaction } from "../../../testkit/LedgerRows.ts"
 import { contract } from "./Contract.ts"
-import { claimOne, eventsOf, ledger, sentOf, signAll } from "./Fixtures.ts"
+import { claimOne, eventsOf, ledger, process, sentOf, signAll } from "./Fixtures.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 
 const count = Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -216,6 +216,75 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
       })
     )
   }
+
+  /** Fills the relayer 1, which has one transaction, up to so many. */
+  const fillTo = (open: number) =>
+    Effect.flatMap(
+      SqlClient.SqlClient,
+      (sql) => sql`
+        INSERT INTO transactions (id, relayer_id, relayer_number, lane_id, request, state, code_since, valid_until, created_at)
+        SELECT gen_random_uuid(), relayer_id, relayer_number, lane_id, request, state, code_since, valid_until, created_at
+        FROM (SELECT * FROM transactions LIMIT 1) one, generate_series(2, ${open}::int)`
+    )
+
+  /** Sends so many at once. */
+  const sending = (ledger: Ledger["Service"], count: number) =>
+    Effect.forEach(Array.range(1, count), () => Effect.exit(ledger.accept(account(1), [newTransaction(0)])), {
+      concurrency: "unbounded"
+    })
+
+  it.effect(
+    "is refused beyond the limit by what is in flight, if two instances accept for the relayer at the same time",
+    () =>
+      Effect.gen(function* () {
+        const here = yield* Ledger
+        const there = Context.get(yield* process(), Ledger)
+        const inFlight = 60
+        yield* here.accept(account(1), [newTransaction(0)])
+        yield* fillTo(8800)
+        yield* there.accept(account(1), [newTransaction(0)])
+        for (let round = 0; round < 12; round++)
+          yield* Effect.all([sending(here, inFlight), sending(there, inFlight)], { concurrency: "unbounded" })
+        const open = yield* here.countOpen(1)
+        assert.isTrue(open >= 10_000 && open <= 10_000 + 2 * inFlight, `${open} are open`)
+      })
+  )
+
+  /** In one request, so that nothing else is in flight. */
+  const together = (ledger: Ledger["Service"], count: number) =>
+    ledger.accept(
+      account(1),
+      Array.makeBy(count, () => newTransaction(0))
+    )
+
+  it.effect("is refused near the limit for what another instance has accepted just before", () =>
+    Effect.gen(function* () {
+      const here = yield* Ledger
+      const there = Context.get(yield* process(), Ledger)
+      yield* here.accept(account(1), [newTransaction(0)])
+      yield* fillTo(9950)
+      yield* TestClock.adjust("5 seconds")
+      yield* together(here, 1)
+      yield* together(there, 40)
+      assert.strictEqual((yield* Effect.flip(together(here, 20)))._tag, "TooManyRequests")
+      yield* together(here, 9)
+      assert.strictEqual((yield* Effect.flip(together(there, 1)))._tag, "TooManyRequests")
+      assert.strictEqual(yield* here.countOpen(1), 10_000)
+    })
+  )
+
+  it.effect("is counted again after a hundred that an instance has accepted for the relayer", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      yield* transactions.accept(account(1), [newTransaction(0)])
+      yield* fillTo(9890)
+      yield* together(transactions, 90)
+      assert.strictEqual((yield* Effect.flip(together(transactions, 90)))._tag, "TooManyRequests")
+      yield* together(transactions, 20)
+      assert.strictEqual((yield* Effect.flip(together(transactions, 1)))._tag, "TooManyRequests")
+      assert.strictEqual(yield* transactions.countOpen(1), 10_000)
+    })
+  )
 
   it.effect("counts fees of open and final transactions toward the limits of the key and of its creators", () =>
     Effect.gen(function* () {
