@@ -10,6 +10,9 @@ const growth = 1.3
 /** Accepted transactions while nothing is sent, relative to created relayers. */
 const acceptanceAtLeast = 0.8
 
+/** Milliseconds in which a change of a relayer or a network is answered while as much as possible is accepted. */
+const changeAtMost = 1000
+
 /** Rates, of which a lower one is worse. */
 const rates = ["acceptedPerSecond", "perSecond"] as const
 /** Times and costs, of which a higher one is worse. */
@@ -39,13 +42,30 @@ export const rowOf = ({ rows }: Results, name: string, stored = 0): Row | undefi
   rows.find((each) => each.case === name && each.stored === stored)
 
 /** While nothing is sent. */
-export const acceptance = ({ acceptances: [empty] }: Results): ReadonlyArray<Goal> =>
-  judge(
+export const acceptance = ({ acceptances: [empty] }: Results): ReadonlyArray<Goal> => [
+  ...judge(
     "accepted while nothing is sent, to creating relayers",
     ratio(empty?.accepted, empty?.created),
     "at least",
     acceptanceAtLeast
+  ),
+  ...judge(
+    "change of a relayer while as much as possible is accepted, slowest",
+    empty?.changedRelayer,
+    "at most",
+    changeAtMost,
+    "ms",
+    0
+  ),
+  ...judge(
+    "change of a network while as much as possible is accepted, slowest",
+    empty?.changedNetwork,
+    "at most",
+    changeAtMost,
+    "ms",
+    0
   )
+]
 
 export const idle = ({ idleCalls }: Results): ReadonlyArray<Goal> =>
   judge("RPC calls about idle relayers", idleCalls, "at most", 0, "calls", 0)

@@ -23,6 +23,8 @@ const columns: Readonly<Record<string, (row: Row) => string>> = {
   "PUT to node ms": ({ toReplace }) => number(toReplace),
   "DELETE to node ms": ({ toCancel }) => number(toCancel),
   "RPC calls": ({ calls }) => number(calls, 1),
+  statements: ({ statements }) => number(statements, 2),
+  "of one lane": ({ alone }) => number(alone, 3),
   "CPU ms, service": ({ serverMs }) => number(serverMs, 2),
   "CPU ms, PostgreSQL": ({ postgresMs }) => number(postgresMs, 2),
   rows: ({ inserted }) => number(inserted, 1),
@@ -36,8 +38,9 @@ const lines = (rows: ReadonlyArray<Row>) => rows.map((row) => Object.values(colu
 
 const rowsOf = (rows: ReadonlyArray<Row>): string => Print.aligned([Object.keys(columns), ...lines(rows)], 1)
 
-const acceptance = ({ stored, accepted, created }: Acceptance): string =>
-  `Nothing is sent, ${number(stored)} final before: ${number(accepted)} transactions a second, ${number(created)} relayers a second.`
+const acceptance = ({ stored, accepted, created, changedRelayer, changedNetwork }: Acceptance): string =>
+  `Nothing is sent, ${number(stored)} final before: ${number(accepted)} transactions a second, ${number(created)} relayers a second. ` +
+  `While as much as possible is accepted, the slowest change of a relayer takes ${number(changedRelayer)} ms, and that of a network ${number(changedNetwork)} ms.`
 
 const facts = (results: Results): ReadonlyArray<string> => [
   ...results.acceptances.map(acceptance),

@@ -18,6 +18,8 @@ export interface Figures {
   readonly toCancel?: number
   /** Figures per transaction. */
   readonly calls?: number
+  readonly statements?: number
+  readonly alone?: number
   readonly serverMs?: number
   readonly postgresMs?: number
   readonly inserted?: number
@@ -41,6 +43,9 @@ export interface Acceptance {
   /** Per second, while nothing is sent. */
   readonly accepted: number
   readonly created: number
+  /** Milliseconds of the slowest change of a relayer, and of its network, while as much as possible is accepted. */
+  readonly changedRelayer: number
+  readonly changedNetwork: number
 }
 
 export interface Results {
@@ -71,6 +76,8 @@ export const fields = [
   "toReplace",
   "toCancel",
   "calls",
+  "statements",
+  "alone",
   "serverMs",
   "postgresMs",
   "inserted",

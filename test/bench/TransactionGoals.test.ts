@@ -8,13 +8,15 @@ import { resultsOf } from "./resultsOf.ts"
 const verdicts = (given: Results) =>
   Object.fromEntries(judged(given).map(({ about, measured, met }) => [about, `${measured} ${met}`]))
 
+const changed = { changedRelayer: 1000, changedNetwork: 1001 }
+
 /** Verdicts of a run whose second part has history. `accepted`: transactions per second that this part accepts; the first accepts 900. */
 const withHistory = (rows: ReadonlyArray<Row>, accepted = 900) =>
   verdicts(
     resultsOf(rows, {
       acceptances: [
-        { stored: 0, accepted: 900, created: 1000 },
-        { stored: 1_000_000, accepted, created: 1000 }
+        { stored: 0, accepted: 900, created: 1000, ...changed },
+        { stored: 1_000_000, accepted, created: 1000, ...changed }
       ]
     })
   )
@@ -42,6 +44,33 @@ describe("goals of transactions", () => {
     const found = verdicts(resultsOf([{ case: "commands", stored: 0, toReplace: 30, toCancel: 900 }]))
     assert.strictEqual(found["PUT to a node when idle, median"], "30 ms true")
     assert.strictEqual(found["DELETE to a node when idle, median"], "900 ms false")
+  })
+
+  it("a command that waits for the load beside it misses its goal", () => {
+    const found = verdicts(resultsOf([{ case: "commands at 50/s", stored: 0, toReplace: 251, toCancel: 250 }]))
+    assert.strictEqual(found["PUT to a node at 50/s, median"], "251 ms false")
+    assert.strictEqual(found["DELETE to a node at 50/s, median"], "250 ms true")
+  })
+
+  it("a change that waits for acceptances longer than a second misses its goal", () => {
+    const found = withHistory([])
+    assert.strictEqual(found["change of a relayer while as much as possible is accepted, slowest"], "1000 ms true")
+    assert.strictEqual(found["change of a network while as much as possible is accepted, slowest"], "1001 ms false")
+  })
+
+  it("statements at an even rate are judged by lanes, and those of one lane apart", () => {
+    const found = verdicts(
+      resultsOf([
+        { case: "50/s in one lane", stored: 0, statements: 3.2 },
+        { case: "50/s in twenty lanes", stored: 0, statements: 4.4, alone: 0.031 }
+      ])
+    )
+    assert.strictEqual(found["statements per transaction at 50/s in one lane"], "3.20 statements false")
+    assert.strictEqual(found["statements per transaction at 50/s in twenty lanes"], "4.40 statements true")
+    assert.strictEqual(
+      found["statements per transaction at 50/s in twenty lanes that write for one lane"],
+      "0.031 statements false"
+    )
   })
 
   it("a lower rate with history is worse", () => {
@@ -111,9 +140,9 @@ describe("ratios of transactions", () => {
   it("compare the figures of a case with those of the other checkout", () => {
     const before = {
       rows: [{ ...row, perSecond: 200, serverMs: 2 }],
-      acceptances: [{ stored: 0, accepted: 1000, created: 800 }]
+      acceptances: [{ stored: 0, accepted: 1000, created: 800, ...changed }]
     }
-    const now = { acceptances: [{ stored: 0, accepted: 900, created: 1000 }], before }
+    const now = { acceptances: [{ stored: 0, accepted: 900, created: 1000, ...changed }], before }
     assert.deepStrictEqual(ratios(resultsOf([row], now)), [
       "one lane, 0 final before: perSecond 1.50 ×, serverMs 0.75 ×",
       "nothing is sent, 0 final before: accepted 0.90 ×, created 1.25 ×"

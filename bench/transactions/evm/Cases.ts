@@ -15,6 +15,7 @@ export const names = [
   "twenty lanes",
   "single",
   "commands",
+  "commands at 50/s",
   "50/s in one lane",
   "50/s in twenty lanes",
   "drain",
@@ -43,6 +44,22 @@ const drain = (sender: Sender<EvmWorld>, relayers: number, each: number) => {
   })
 }
 
+/** Seconds of load for each transaction that is replaced and canceled: two pauses of half a second on average, and what the commands take. */
+const perCommanded = 1.5
+
+/** The same while other transactions are sent at an even rate. They wait for a block until the last command is answered. */
+const commandsBeside = (sender: Sender<EvmWorld>, lanes: number, count: number) =>
+  Effect.map(
+    Effect.all(
+      [
+        Commands.commands(sender, count),
+        Loads.steady(sender, sender.wide, lanes, steadyRate, Math.ceil(count * perCommanded))
+      ],
+      { concurrency: 2 }
+    ),
+    ([commanded]) => commanded
+  )
+
 export const casesOf = (
   sender: Sender<EvmWorld>,
   scale: EvmScale
@@ -54,6 +71,7 @@ export const casesOf = (
     "twenty lanes": Effect.map(Loads.burst(sender, wide, lanes, ofEach), figuresOf),
     single: Effect.map(Loads.single(sender, wide, singles), latencies),
     commands: Commands.commands(sender, commanded),
+    "commands at 50/s": commandsBeside(sender, lanes, commanded),
     "50/s in one lane": Effect.map(Loads.steady(sender, wide, 1, steadyRate, steadySeconds), withoutRates),
     "50/s in twenty lanes": Effect.map(Loads.steady(sender, wide, lanes, steadyRate, steadySeconds), withoutRates),
     drain: Effect.map(drain(sender, lanes, Math.ceil(ofOne / lanes)), withoutRates),

@@ -1,4 +1,4 @@
-// How soon a replacement and a cancel of a transaction that a node has reach the node, while nothing else happens.
+// How soon a replacement and a cancel of a transaction that a node has reach the node.
 import { Effect, Schedule } from "effect"
 import type { AttemptKind } from "../../../src/networks/core/Transaction.ts"
 import * as Installation from "../../harness/Installation.ts"

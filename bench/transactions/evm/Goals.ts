@@ -6,6 +6,12 @@ import { ratio, rowOf } from "../Goals.ts"
 import type { Figures, Results } from "../Results.ts"
 import { blockTime } from "./World.ts"
 
+/** Statements per transaction at an even rate, without `BEGIN` and `COMMIT`. */
+const statementsAtMost = { inOneLane: 3, inTwentyLanes: 4.5 } as const
+
+/** Statements per transaction that write for one lane: one per cent of the three writes of a transaction. */
+const aloneAtMost = 0.03
+
 /** Milliseconds in which a command about a transaction in flight reaches a node. */
 const commandLimit = 250
 
@@ -45,6 +51,8 @@ export const judged = (results: Results): ReadonlyArray<Goal> => {
     ...judge("request to broadcast when idle, median", row("single")?.toBroadcast, "at most", 50, "ms", 0),
     ...judge("PUT to a node when idle, median", row("commands")?.toReplace, "at most", commandLimit, "ms", 0),
     ...judge("DELETE to a node when idle, median", row("commands")?.toCancel, "at most", commandLimit, "ms", 0),
+    ...judge("PUT to a node at 50/s, median", row("commands at 50/s")?.toReplace, "at most", commandLimit, "ms", 0),
+    ...judge("DELETE to a node at 50/s, median", row("commands at 50/s")?.toCancel, "at most", commandLimit, "ms", 0),
     ...judge("RPC calls per transaction at 50/s in one lane", row("50/s in one lane")?.calls, "at most", 3, "calls"),
     ...judge(
       "RPC calls per transaction at 50/s in twenty lanes",
@@ -52,6 +60,28 @@ export const judged = (results: Results): ReadonlyArray<Goal> => {
       "at most",
       3,
       "calls"
+    ),
+    ...judge(
+      "statements per transaction at 50/s in one lane",
+      row("50/s in one lane")?.statements,
+      "at most",
+      statementsAtMost.inOneLane,
+      "statements"
+    ),
+    ...judge(
+      "statements per transaction at 50/s in twenty lanes",
+      row("50/s in twenty lanes")?.statements,
+      "at most",
+      statementsAtMost.inTwentyLanes,
+      "statements"
+    ),
+    ...judge(
+      "statements per transaction at 50/s in twenty lanes that write for one lane",
+      row("50/s in twenty lanes")?.alone,
+      "at most",
+      aloneAtMost,
+      "statements",
+      3
     ),
     ...Goals.idle(results),
     ...Goals.withHistory(results, "blast")
