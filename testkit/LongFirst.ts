@@ -12,6 +12,7 @@ export const longest: ReadonlyArray<string> = [
   "test/process/Readme.test.ts",
   "test/process/Watch.test.ts",
   "test/process/SendingInstances.test.ts",
+  "test/process/TakenLanes.test.ts",
   "test/networks/solana/requests/Attacks.test.ts",
   "test/networks/toy/Toy.test.ts",
   "test/server/lanes/Crashes.test.ts",
