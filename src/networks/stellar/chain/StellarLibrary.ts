@@ -158,8 +158,15 @@ const sha256 = (...parts: ReadonlyArray<Uint8Array>): Buffer => {
   return hash.digest()
 }
 
+/** By passphrase: a service has few networks, and each request needs the id of one. */
+const networkIds = new Map<string, Buffer>()
+
 /** The id of a network: it precedes everything that is signed. */
-export const networkIdOf = (passphrase: string): Buffer => sha256(Buffer.from(passphrase))
+export const networkIdOf = (passphrase: string): Buffer => {
+  const found = networkIds.get(passphrase) ?? sha256(Buffer.from(passphrase))
+  networkIds.set(passphrase, found)
+  return found
+}
 
 /** `EnvelopeType`: the four bytes between the network and the transaction. */
 const typeBytes = { transaction: new Uint8Array([0, 0, 0, 2]), feeBump: new Uint8Array([0, 0, 0, 5]) } as const
