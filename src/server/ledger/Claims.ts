@@ -30,6 +30,12 @@ export interface ClaimOptions {
   readonly lease?: Duration.Input
 }
 
+/** The part of a lease for which a renewal waits for locked lanes: less than the pause between two renewals, which is a third. */
+const patience = 1 / 6
+
+/** Lanes that are renewed alone at the same time. Each one takes a connection. */
+const renewedAtOnce = 4
+
 const readHolds = Rows.all(Schema.Struct({ id: LaneId, epoch: Schema.Int }))
 const readHas = Rows.one(Schema.Struct({ has: Schema.Boolean }))
 /** One row without a lane if none was claimed. */
@@ -110,11 +116,11 @@ export class ClaimsRepo extends Context.Service<
           return sql`unnest(${ids}::bigint[], ${epochs}::bigint[]) AS given (id, epoch)`
         }
 
-        const renew = (holds: ReadonlyArray<Hold>) =>
+        const renewing = (holds: ReadonlyArray<Hold>, waits: boolean) =>
           sql`
             WITH mine AS MATERIALIZED (
               SELECT l.id FROM lanes l JOIN ${given(holds)} ON given.id = l.id AND given.epoch = l.epoch
-              WHERE ${isMine} ORDER BY l.id FOR NO KEY UPDATE OF l
+              WHERE ${isMine} ORDER BY l.id FOR NO KEY UPDATE OF l ${waits ? sql`` : sql`SKIP LOCKED`}
             )
             UPDATE lanes l SET held_until = ${until} FROM mine
             WHERE l.id = mine.id RETURNING l.id::float8 AS id, l.epoch::float8 AS epoch`.pipe(
@@ -122,6 +128,20 @@ export class ClaimsRepo extends Context.Service<
             Effect.map((rows) => rows.map(({ id, epoch }): Hold => ({ laneId: id, epoch }))),
             query("ClaimsRepo.renew")
           )
+
+        /**
+         * A statement that waits for a lane keeps those locked that it has renewed, so the first one waits for none. What it leaves out is locked or lost, and
+         * follows alone. A lane that stays locked is still held: it is renewed next time, and each of its writes compares the lease.
+         */
+        const renew = Effect.fnUntraced(function* (holds: ReadonlyArray<Hold>) {
+          const renewed = yield* renewing(holds, false)
+          const ids = new Set(renewed.map(({ laneId }) => laneId))
+          const others = holds.filter(({ laneId }) => !ids.has(laneId))
+          const alone = yield* Effect.forEach(others, (hold) => renewing([hold], true), {
+            concurrency: renewedAtOnce
+          }).pipe(Effect.timeoutOption(Duration.times(lease, patience)))
+          return [...renewed, ...(Option.isSome(alone) ? alone.value.flat() : others)]
+        })
 
         const release = ({ laneId, epoch }: Hold, ifIdle: boolean) =>
           sql`

@@ -106,7 +106,7 @@ export class LaneLedger extends Context.Service<
       limit: number,
       among?: ReadonlyArray<LaneId>
     ): Effect.Effect<ReadonlyArray<HeldLane>>
-    /** Extends the lease. Returns the lanes that are still held. */
+    /** Extends the lease. Returns the lanes that are still held, among them those that are locked for longer than it waits. */
     renew(holds: ReadonlyArray<Hold>): Effect.Effect<ReadonlyArray<Hold>>
     /** False if an idle lane has an open transaction: it is still held. True if it is not held any more. */
     release(hold: Hold, reason: ReleaseReason): Effect.Effect<boolean>

@@ -155,6 +155,15 @@ export const fences: ReadonlyArray<Mutant> = [
       test: `${tests}/LaneClaims.test.ts`
     },
     {
+      name: "renewal-waits-for-no-lane",
+      rule: "A lane that is locked keeps no other lane from being renewed or written.",
+      source: "docs/adr/0028-one-write-of-several-lanes.md",
+      before: "FOR NO KEY UPDATE OF l ${waits ? sql`` : sql`SKIP LOCKED`}",
+      after: "FOR NO KEY UPDATE OF l",
+      test: `${tests}/LaneClaims.test.ts`,
+      only: "are renewed while one of the lanes is locked"
+    },
+    {
       name: "idle-lane-has-nothing-open",
       rule: "A lane is given back as idle only if nothing is open.",
       source: `${failures} B8`,

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import type { Context } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { cause } from "../../../src/networks/core/Cause.ts"
 import { Command, finish } from "../../../src/networks/core/Rules.ts"
 import { noncesOf } from "../../../src/networks/evm/rules/Evm.ts"
@@ -10,7 +11,18 @@ import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { accept, account, insert } from "../../../testkit/LedgerRows.ts"
 import { Backing, contract } from "./Contract.ts"
-import { claimOne, eventsOf, ledger, passLeases, process, sentOf, signAll, signature } from "./Fixtures.ts"
+import {
+  claimOne,
+  eventsOf,
+  ledger,
+  locking,
+  passLeases,
+  process,
+  sentOf,
+  signAll,
+  signature,
+  untilWaiting
+} from "./Fixtures.ts"
 
 const of = <A, E, R>(self: Effect.Effect<A, E, R>, services: Context.Context<LaneLedger>) =>
   Effect.provide(self, services)
@@ -105,6 +117,28 @@ contract("claims on lanes", (it) => {
 })
 
 layerEach(ledger)("claims on lanes", (it) => {
+  it.effect("are renewed while one of the lanes is locked, and hold up no write of the others meanwhile", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const lanes = yield* LaneLedger
+      for (const relayer of [1, 2, 3]) yield* insert(account(relayer), 1)
+      const holds = (yield* lanes.claim(["evm"], 3)).map(({ hold }) => hold)
+      const last = String(Math.max(...holds.map(({ laneId }) => laneId)))
+      yield* sql`UPDATE lanes SET held_until = now() + interval '1 day'`
+      const renewed = sql`SELECT FROM lanes WHERE held_until < now() + interval '1 hour'`
+      const release = yield* locking(sql`SELECT FROM lanes WHERE id = ${last}::bigint FOR UPDATE`)
+      const renewing = yield* Effect.forkScoped(lanes.renew(holds))
+      yield* untilWaiting
+      assert.lengthOf(yield* renewed, 2)
+      assert.lengthOf(yield* sql`SELECT FROM lanes WHERE id <> ${last}::bigint FOR NO KEY UPDATE SKIP LOCKED`, 2)
+      yield* TestClock.adjust(lanes.lease)
+      assert.sameDeepMembers([...(yield* Fiber.join(renewing))], holds)
+      yield* release
+      assert.sameDeepMembers([...(yield* lanes.renew(holds))], holds)
+      assert.lengthOf(yield* renewed, 3)
+    })
+  )
+
   it.effect("take only lanes with open transactions, and each lane once", () =>
     Effect.gen(function* () {
       for (const relayer of [1, 2, 3, 4, 5]) yield* insert(account(relayer), 2)
