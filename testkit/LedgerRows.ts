@@ -9,6 +9,9 @@ import { TransactionId } from "../src/networks/core/TransactionValues.ts"
 import * as LanesRepo from "../src/server/ledger/LanesRepo.ts"
 import type { Account, NewTransaction } from "../src/server/ledger/LedgerEntries.ts"
 import { makeNewTransactions } from "../src/server/ledger/TransactionsRepo.ts"
+import { authenticateRows } from "./authenticateRows.ts"
+
+const receiver = `0x${"ab".repeat(20)}`
 
 /** Relayers 1 to `count`, each with a signer of its own. */
 export const insertRelayers = Effect.fnUntraced(function* (count: number) {
@@ -22,6 +25,20 @@ export const insertRelayers = Effect.fnUntraced(function* (count: number) {
     FROM generate_series(1, ${count}::int) i`
 })
 
+/** Relayers with these ids, which API keys may name, if there are none yet: all with one signer, and nothing reads more of them than that they exist. */
+export const insertNamed = Effect.fnUntraced(function* (...ids: ReadonlyArray<string>) {
+  const sql = yield* SqlClient.SqlClient
+  const named = Effect.gen(function* () {
+    yield* sql`INSERT INTO signers (id, type, evm_address) VALUES ('of-named', 'plain', ${receiver}) ON CONFLICT DO NOTHING`
+    yield* sql`
+      INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
+      SELECT i, i, 'evm', 'sepolia', ${receiver}, false, 'of-named' FROM unnest(${ids}::text[]) i
+      ON CONFLICT DO NOTHING`
+    yield* authenticateRows()
+  })
+  yield* sql.withTransaction(named)
+})
+
 /** Each relayer has a lane for itself; `lane` gives it that of another one. */
 export const account = (relayer: number, lane = relayer): Account => ({
   relayerId: RelayerId.make(`r${relayer}`),
@@ -30,8 +47,6 @@ export const account = (relayer: number, lane = relayer): Account => ({
   address: `0x${String(lane).padStart(40, "0")}`,
   window: 64
 })
-
-const receiver = `0x${"ab".repeat(20)}`
 
 export const newTransaction = (now: number, over: Partial<NewTransaction> = {}): NewTransaction => ({
   id: TransactionId.make(randomUUID()),

@@ -94,7 +94,7 @@ const Grants = list(Grant).check(Schema.isMinLength(1))
 const scopes = "What the key may do."
 
 const relayerIds =
-  "The only relayers that the key can use. If absent, it can use all relayers, including later ones. A deleted relayer is removed from the list; a key whose list is empty can use none."
+  "The only relayers that the key can use, each of which has to exist. If absent, it can use all relayers, including later ones. A deleted relayer is removed from the list; a key whose list is empty can use none."
 
 const limits =
   "What the key may send, per network type: nothing on networks of a type without limits. If absent, everything that the policies of its relayers allow. A key that a limited key creates has at most the same limits."
@@ -139,7 +139,7 @@ export const UpdateApiKey = Schema.Struct({
   scopes: Schema.optionalKey(field(Grants, scopes, ["relayers:read", "relayers:write"])),
   relayer_ids: field(
     Schema.optionalKey(Schema.NullOr(list(RelayerId.schema).check(Schema.isMinLength(1)))),
-    "The only relayers that the key can use. Null: all relayers, including later ones.",
+    "The only relayers that the key can use, each of which has to exist. Null: all relayers, including later ones.",
     ["payouts"]
   ),
   expires_at: field(

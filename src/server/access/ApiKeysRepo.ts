@@ -125,6 +125,7 @@ const VersionedRow = Rows.withoutNulls(Schema.Struct({ ...ApiKey.fields, version
 const readVersion = Rows.one(Schema.Struct({ version: Schema.String }))
 const readRows = Rows.all(Row)
 const readIds = Rows.all(Schema.Struct({ id: ApiKeyId }))
+const readRelayerIds = Rows.all(Schema.Struct({ id: Schema.String }))
 const encodeLimits = Schema.encodeSync(TransactionLimits)
 const readNames = Rows.all(Schema.Struct({ id: Schema.String, name: Schema.String }))
 const readPresent = Rows.first(
@@ -287,6 +288,16 @@ export const make = Effect.gen(function* () {
       query("ApiKeysRepo.forgetRelayer")
     )
 
+  /** Those of these relayers that exist. None of them is deleted until the transaction ends. */
+  const holdRelayers = (ids: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>> =>
+    ids.length === 0
+      ? Effect.succeed(new Set())
+      : sql`SELECT id FROM relayers WHERE id = ANY(${ids}::text[]) ORDER BY id FOR KEY SHARE`.pipe(
+          Effect.flatMap(readRelayerIds),
+          Effect.map((rows) => new Set(rows.map(({ id }) => id))),
+          query("ApiKeysRepo.holdRelayers")
+        )
+
   const touch = (id: ApiKeyId, moment: DateTime.Utc, from: string | undefined) =>
     sql`
       UPDATE api_keys SET last_used_at = ${DateTime.toDate(moment)}, last_used_from = ${from ?? null}
@@ -303,6 +314,7 @@ export const make = Effect.gen(function* () {
     findNames,
     descendants,
     forgetRelayer,
+    holdRelayers,
     page,
     delete: deleteRows,
     rotate,

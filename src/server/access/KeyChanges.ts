@@ -116,6 +116,14 @@ const tooWide = ({ scopes, relayer_ids }: Pick<CreateApiKey, "scopes" | "relayer
           : [{ field: `scopes.${index}`, message: `a key that is limited to relayers may not hold ${scope}` }]
       )
 
+/** Relayers that a key would name, and that do not exist: a mistyped id would make a key that can do nothing. */
+const unknownRelayers = (given: ReadonlyArray<string> = [], known: ReadonlySet<string>): ReadonlyArray<Violation> =>
+  given.flatMap((id, index) =>
+    known.has(id)
+      ? []
+      : [{ field: `relayer_ids.${index}`, message: `no relayer has the id ${id}; create the relayer before its key` }]
+  )
+
 /** A key without an expiry gets the expiry of its creator. */
 const expiry = (given: DateTime.Utc | undefined, creator: KeyCreator | undefined) => {
   const latest = creator?.expires_at
@@ -165,6 +173,9 @@ export const makeKeyCreation = Effect.gen(function* () {
   })
 
   const store = Effect.fnUntraced(function* (request: CreateApiKey, caller: Caller.Caller, now: DateTime.Utc) {
+    // Before any key is locked: the deletion of a relayer locks the relayer first, then the keys that name it.
+    const unknown = unknownRelayers(request.relayer_ids, yield* repo.holdRelayers(request.relayer_ids ?? []))
+    if (unknown.length > 0) return yield* BadRequest.of(unknown)
     const creator = yield* holdCreator(caller)
     const expires_at = yield* expiry(request.expires_at, creator)
     const transaction_limits = yield* limits(request.transaction_limits, creator)
@@ -338,7 +349,13 @@ export const makeKeyEditing = Effect.gen(function* () {
     ]
   })
 
-  const check = Effect.fnUntraced(function* (before: ApiKey, after: Powers, creator: KeyCreator | undefined) {
+  /** `known`: relayers that exist. Earlier versions of the service let a key name others, and it keeps them. */
+  const check = Effect.fnUntraced(function* (
+    before: ApiKey,
+    after: Powers,
+    creator: KeyCreator | undefined,
+    known: ReadonlySet<string>
+  ) {
     const isPast =
       after.expires_at !== undefined &&
       !Equal.equals(after.expires_at, before.expires_at) &&
@@ -346,6 +363,7 @@ export const makeKeyEditing = Effect.gen(function* () {
     const violations = [
       ...(isPast ? [{ field: "expires_at", message: "must be in the future" }] : []),
       ...tooWide(after),
+      ...unknownRelayers(after.relayer_ids, new Set([...known, ...(before.relayer_ids ?? [])])),
       ...beyond(after, creator?.expires_at, creator?.transaction_limits),
       ...stranded(before, after, yield* repo.descendants(before.id))
     ]
@@ -355,6 +373,8 @@ export const makeKeyEditing = Effect.gen(function* () {
   const update = Effect.fn("ApiKeys.update")(function* (id: ApiKeyId, given: UpdateApiKey, ifMatch?: string) {
     const patch = yield* checkPatch(given)
     const caller = yield* Caller.current
+    // Before any key is locked, as in a creation.
+    const known = yield* repo.holdRelayers(patch.relayer_ids ?? [])
     const creator = yield* holdCaller(caller, id)
     const held = yield* hold(id)
     if (!isCurrentVersion(ifMatch, held.version)) return yield* new PreconditionFailed({})
@@ -362,7 +382,7 @@ export const makeKeyEditing = Effect.gen(function* () {
     const powers = yield* patched(before, patch)
     if (Equal.equals(powersOf(before), powers)) return held
     if (!mayGrant(caller, powers)) return yield* new Caller.Forbidden({})
-    yield* check(before, powers, creator)
+    yield* check(before, powers, creator, known)
     const { expires_at: _, name: __, relayer_ids: ___, scopes: ____, transaction_limits: _____, ...rest } = before
     const after: ApiKey = { ...rest, ...powers }
     const updated: Versioned<ApiKey> = { value: after, version: yield* repo.update(after) }

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { layerEach } from "../../../testkit/layerEach.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { call, make, statusOf } from "./requests.ts"
 import type { Key } from "./requests.ts"
@@ -65,6 +66,7 @@ layerEach(TestApi.layer())("changes of API keys", (it) => {
       const sql = yield* SqlClient.SqlClient
       const limits = sql<{ type: string; maximum: string }>`
         SELECT network_type AS type, maximum::text AS maximum FROM api_key_fee_limits ORDER BY network_type`
+      yield* LedgerRows.insertNamed("one")
       yield* make({
         id: "shop",
         scopes: ["transactions:*"],
@@ -103,13 +105,21 @@ layerEach(TestApi.layer())("changes of API keys", (it) => {
 
   it.effect("bad changes name their fields and change nothing", () =>
     Effect.gen(function* () {
+      yield* LedgerRows.insertNamed("one")
       yield* make({ id: "shop", scopes: ["relayers:read"] })
       const before = yield* call("/api/v1/api-keys/shop")
       const refused: ReadonlyArray<readonly [object, string]> = [
         [{ expires_at: "1969-01-01T00:00:00Z" }, "expires_at: must be in the future"],
         [{ id: "other" }, "id: cannot be changed"],
         [{ transaction_limits: { max_valu: 1 } }, "transaction_limits.max_valu: is not a known field"],
-        [{ relayer_ids: ["one"], scopes: ["signers:read"] }, "scopes.0: a key that is limited to relayers may not hold"]
+        [
+          { relayer_ids: ["one"], scopes: ["signers:read"] },
+          "scopes.0: a key that is limited to relayers may not hold"
+        ],
+        [
+          { relayer_ids: ["one", "onee"] },
+          "relayer_ids.1: no relayer has the id onee; create the relayer before its key"
+        ]
       ]
       for (const [body, error] of refused) {
         const answer = yield* change("shop", body)
@@ -118,6 +128,23 @@ layerEach(TestApi.layer())("changes of API keys", (it) => {
       }
       assert.strictEqual((yield* change("nobody", { name: "a" })).status, 404)
       assert.deepStrictEqual((yield* call("/api/v1/api-keys/shop")).json.data, before.json.data)
+    })
+  )
+
+  it.effect("a change keeps relayers that an earlier version let the key name, and adds none that do not exist", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* LedgerRows.insertNamed("one")
+      yield* make({ id: "shop", scopes: ["relayers:read"], relayer_ids: ["one"] })
+      yield* sql`UPDATE api_keys SET relayer_ids = '{gone}' WHERE id = 'shop'`
+      assert.strictEqual((yield* change("shop", { name: "Shop 2" })).status, 200)
+      const kept = yield* change("shop", { relayer_ids: ["one", "gone"] })
+      assert.strictEqual(kept.status, 200, kept.text)
+      const refused = yield* change("shop", { relayer_ids: ["gone", "other"] })
+      assert.deepStrictEqual(
+        [refused.status, refused.json.error],
+        [400, "relayer_ids.1: no relayer has the id other; create the relayer before its key"]
+      )
     })
   )
 

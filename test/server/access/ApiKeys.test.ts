@@ -1,6 +1,6 @@
 // API keys: how they are created, shown once, rotated and revoked, and when they expire.
 import { assert } from "@effect/vitest"
-import { DateTime, Duration, Effect, Redacted } from "effect"
+import { DateTime, Duration, Effect, Fiber, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
@@ -9,6 +9,7 @@ import { ApiKeys } from "../../../src/server/access/ApiKeys.ts"
 import { Authentication } from "../../../src/server/authentication/Authentication.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { call, make, statusOf } from "./requests.ts"
 import type { Key } from "./requests.ts"
@@ -16,6 +17,7 @@ import type { Key } from "./requests.ts"
 layerEach(TestApi.layer())("API keys", (it) => {
   it.effect("a key is shown once and stored as its hash", () =>
     Effect.gen(function* () {
+      yield* LedgerRows.insertNamed("relayer-1")
       const created = yield* call("/api/v1/api-keys", {
         body: {
           name: "deploy",
@@ -146,6 +148,44 @@ layerEach(TestApi.layer())("API keys", (it) => {
       assert.strictEqual((yield* use)?.at?.getTime(), (yield* DateTime.now).epochMilliseconds)
       const { json } = yield* call(`/api/v1/api-keys/${id}`)
       assert.strictEqual((json.data as Key).last_used_from, "127.0.0.1")
+    })
+  )
+
+  it.effect("a key names only relayers that exist, and each other id is named", () =>
+    Effect.gen(function* () {
+      yield* LedgerRows.insertNamed("treasury")
+      const body = { name: "x", scopes: ["relayers:read"], relayer_ids: ["trasury", "treasury", "payouts"] }
+      const { status, json } = yield* call("/api/v1/api-keys", { body })
+      assert.deepStrictEqual(
+        [status, json.error],
+        [
+          400,
+          "relayer_ids.0: no relayer has the id trasury; create the relayer before its key; relayer_ids.2: no relayer has the id payouts; create the relayer before its key"
+        ]
+      )
+      assert.isEmpty((yield* call("/api/v1/api-keys")).json.data)
+    })
+  )
+
+  it.effect("a key that is created while its relayer is deleted is refused", () =>
+    Effect.gen(function* () {
+      yield* LedgerRows.insertNamed("treasury")
+      const sql = yield* SqlClient.SqlClient
+      const body = { name: "x", scopes: ["relayers:read"], relayer_ids: ["treasury"] }
+      const creating = yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`DELETE FROM relayers WHERE id = 'treasury'`
+          const fiber = yield* Effect.forkChild(call("/api/v1/api-keys", { body }), { startImmediately: true })
+          const waiting = sql`SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))`
+          yield* awaited(waiting, (rows) => rows.length > 0)
+          return fiber
+        })
+      )
+      const { status, json } = yield* Fiber.join(creating)
+      assert.deepStrictEqual(
+        [status, json.error],
+        [400, "relayer_ids.0: no relayer has the id treasury; create the relayer before its key"]
+      )
     })
   )
 

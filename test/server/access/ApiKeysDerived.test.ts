@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import { maxCreatedKeys } from "../../../src/domain/access/ApiKey.ts"
 import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { call, make, statusOf } from "./requests.ts"
 
@@ -148,6 +149,7 @@ layerEach(TestApi.layer())("API keys that are limited to some relayers", (it) =>
         assert.include(json.error, `may not hold ${scope}`)
       }
       // A key of an earlier version may still hold such a scope.
+      yield* LedgerRows.insertNamed("relayer-1")
       const { key, id } = yield* make({ scopes: ["relayers:read"], relayer_ids: ["relayer-1"] })
       const sql = yield* SqlClient.SqlClient
       yield* sql`UPDATE api_keys SET scopes = '{audit:read,relayers:read}' WHERE id = ${id}`

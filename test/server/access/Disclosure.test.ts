@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { evmRelayer, notification } from "../../../testkit/fixtures.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { Vault, ed25519, transitKey } from "../../../testkit/Vault.ts"
@@ -81,6 +82,7 @@ layer(Layer.merge(Prepared.layer(setUp), Vault.layer))("a refusal", (it) => {
 
   it.effect("of a narrowed key names nothing that belongs to other relayers", () =>
     Effect.gen(function* () {
+      yield* LedgerRows.insertNamed("mine")
       const key = yield* Prepared.createKey({
         scopes: ["relayers:*", "events:read", "notifications:read"],
         relayer_ids: ["mine"]

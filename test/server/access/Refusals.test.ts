@@ -8,6 +8,7 @@ import { Authentication } from "../../../src/server/authentication/Authenticatio
 import { awaited } from "../../../testkit/Awaited.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -68,6 +69,7 @@ layerEach(TestApi.layer())("a refused request", (it) => {
 
   it.effect("of a narrowed key to another relayer is recorded", () =>
     Effect.gen(function* () {
+      yield* LedgerRows.insertNamed("mine")
       const key = yield* Prepared.createKey({ scopes: ["relayers:*"], relayer_ids: ["mine"] })
       assert.strictEqual((yield* call("relayers/other", { key })).status, 403)
       const route = "/api/v1/relayers/:relayer_id"

@@ -6,6 +6,7 @@ import { SqlClient } from "effect/sql"
 import * as ConsolePage from "../../../testkit/ConsolePage.ts"
 import { evmRelayer, signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -40,6 +41,7 @@ const isAlive = (session: ConsolePage.SignedIn, options?: TestApi.Call) =>
 layerEach(TestApi.layer({ console: { files } }))("a session", (it) => {
   it.effect("says whose it is, what it may do, and when it ends", () =>
     Effect.gen(function* () {
+      yield* LedgerRows.insertNamed("payouts")
       const { id, key } = yield* createKey({ scopes: ["relayers:read", "relayers:write"], relayer_ids: ["payouts"] })
       const answer = yield* ConsolePage.trySignIn(key, { headers: { "user-agent": "B".repeat(300) } })
       const session = ConsolePage.sessionOf(answer)
@@ -117,6 +119,7 @@ layerEach(TestApi.layer({ console: { files } }))("a session", (it) => {
   it.effect("and its key learn what they may do, whatever that is", () =>
     Effect.gen(function* () {
       const expires_at = "1970-02-01T00:00:00.000Z"
+      yield* LedgerRows.insertNamed("payouts")
       const { id, key } = yield* createKey({ scopes: ["relayers:*"], relayer_ids: ["payouts"], expires_at })
       const path = "/api/v1/api-keys/current"
       const shown = {

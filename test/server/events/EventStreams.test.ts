@@ -6,6 +6,7 @@ import { SqlClient } from "effect/sql"
 import { Draining } from "../../../src/server/lifecycle/Lifecycle.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import * as EventReader from "./EventReader.ts"
@@ -66,6 +67,7 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
 
   it.effect("a key sees the relayers that it is limited to", () =>
     Effect.gen(function* () {
+      yield* LedgerRows.insertNamed("mine")
       const body = { name: "x", scopes: ["events:read"], relayer_ids: ["mine"] }
       const { key } = (yield* TestApi.call("/api/v1/api-keys", { body })).json.data as { readonly key: string }
       const reader = yield* open({ key })

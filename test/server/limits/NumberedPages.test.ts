@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { maxNumberedBytes } from "../../../src/sql/Rows.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -27,6 +28,7 @@ layerEach(TestApi.layer())("a page by number", (it) => {
   it.effect("of large API keys is refused, and smaller pages have each key once", () =>
     Effect.gen(function* () {
       const relayer_ids = Array.from({ length: 1000 }, (_, n) => `relayer-${"x".repeat(20)}-${n}`)
+      yield* LedgerRows.insertNamed(...relayer_ids)
       for (let n = 0; n < 80; n++)
         yield* create("/api/v1/api-keys", { name: `k${n}`, scopes: ["relayers:read"], relayer_ids })
       refused(yield* TestApi.call("/api/v1/api-keys?per_page=1000"))

@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import * as RowRepair from "../../../src/server/masterKey/RowRepair.ts"
 import { evmRelayer, signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
@@ -111,6 +112,7 @@ layerEach(TestApi.layer())("a row that cannot be verified", (it) => {
       yield* found(1, 1, 1)
       const relayers = yield* Prepared.createKey({ scopes: ["relayers:read"] })
       const narrowed = yield* Prepared.createKey({ scopes: ["relayers:read"], relayer_ids: [evmRelayer.id] })
+      yield* LedgerRows.insertNamed("other")
       const other = yield* Prepared.createKey({ scopes: ["relayers:read"], relayer_ids: ["other"] })
       const signers = yield* Prepared.createKey({ scopes: ["relayers:read", "signers:read"] })
       const named = (key: string) => Effect.map(attention(key), (items) => items.map(({ reason }) => reason).join())

@@ -7,6 +7,7 @@ import { SendEvmTransaction } from "../../../src/networks/evm/rules/EvmSchemas.t
 import { SendSolanaTransaction } from "../../../src/networks/solana/rules/SolanaExchanges.ts"
 import { SendStellarTransaction } from "../../../src/networks/stellar/rules/StellarRequests.ts"
 import { textOf } from "../../../src/server/transactions/Intake.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { makeKey } from "./Fixtures.ts"
 import { alone, bodies, dataOf, inBatch, life, notOf, prepared, reads, refusals, ways, withKey } from "./SentBefore.ts"
@@ -71,6 +72,7 @@ layer(TestApi.layer())("a repeat of", (it) => {
         const own = yield* makeKey(["transactions:write"])
         const { id } = dataOf(yield* send(body, { key: own }))
         const writer = yield* makeKey(["transactions:write"])
+        yield* LedgerRows.insertNamed("other")
         const elsewhere = yield* makeKey(reads, { relayer_ids: ["other"] })
         yield* change({ paused: true })
         const refused = yield* send(body, { key: writer })
