@@ -29,6 +29,7 @@ import type { Route, Transaction } from "../../networks/core/Transaction.ts"
 import { limitsFor, TransactionLimitExceeded } from "../../networks/core/TransactionLimits.ts"
 import type { FeeLimitExceeded, NetworkLimits } from "../../networks/core/TransactionLimits.ts"
 import { batchOf } from "../../networks/core/TransactionRequests.ts"
+import { maxBatch } from "../../networks/core/TransactionValues.ts"
 import type { Moment } from "../../networks/core/TransactionValues.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { notServed } from "../chains/Chains.ts"
@@ -141,6 +142,11 @@ export interface Intake<F extends Family = Family> {
   readonly rules: Rules<F>
   readonly body: Schema.Codec<F["body"], unknown>
   readonly replacement: Schema.Codec<F["replacement"], unknown>
+  /**
+   * What is wrong with single members of a body that is not decoded, beside what its schema says of them. Rules say it of a body that is
+   * decoded. Absent: nothing.
+   */
+  readonly faultsOf?: (given: Readonly<Record<string, unknown>>) => Effect.Effect<ReadonlyArray<Violation>>
   /** Neither the time nor policies nor limits change them: a body that is no longer accepted keeps its names. */
   namesOf(body: F["body"], target: F["target"]): Effect.Effect<Names>
   admit(body: F["body"], sender: Sender<F>, options: AdmissionOptions): Effect.Effect<Admitted<F>, Refused>
@@ -200,16 +206,27 @@ const parseOptions = { errors: "all", onExcessProperty: "error" } as const
 /** The fields of the same kind of body, by network type. */
 type KnownFields = ReadonlyMap<string, ReadonlySet<string>>
 
-/** The names in a body, or in all bodies of a batch. */
-const namesGiven = (text: string): ReadonlyArray<string> => {
+/** A body that is not decoded, or one of a batch, with its path. */
+interface Undecoded {
+  readonly prefix: string
+  readonly members: Readonly<Record<string, unknown>>
+}
+
+/** The body, or the bodies of a batch. */
+const undecodedIn = (text: string): ReadonlyArray<Undecoded> => {
   const given = Result.getOrUndefined(Result.try(() => parse(text)))
-  const bodies = Predicate.hasProperty(given, "transactions") ? given.transactions : given
-  return [bodies].flat().flatMap((body) => (Predicate.isObject(body) ? Object.keys(body) : []))
+  const isBatch = Predicate.hasProperty(given, "transactions") && Array.isArray(given.transactions)
+  const bodies: ReadonlyArray<unknown> = isBatch ? (given.transactions as ReadonlyArray<unknown>) : [given]
+  return bodies
+    .slice(0, maxBatch)
+    .flatMap((body, index) =>
+      Predicate.isObject(body) ? [{ prefix: isBatch ? `transactions.${index}.` : "", members: { ...body } }] : []
+    )
 }
 
 /** What is said first of a body that has more fields of another network type than of that of its relayer. */
-const ofOtherType = (type: string, known: KnownFields, { text }: JsonBody): ReadonlyArray<Violation> => {
-  const names = new Set(namesGiven(text))
+const ofOtherType = (type: string, known: KnownFields, bodies: ReadonlyArray<Undecoded>): ReadonlyArray<Violation> => {
+  const names = new Set(bodies.flatMap(({ members }) => Object.keys(members)))
   const countOf = (fields: ReadonlySet<string> | undefined) => [...names].filter((name) => fields?.has(name)).length
   const [other] = [...known]
     .map(([other, fields]) => ({ other, count: countOf(fields) }))
@@ -219,13 +236,29 @@ const ofOtherType = (type: string, known: KnownFields, { text }: JsonBody): Read
 }
 
 /** Reads a body that arrived as JSON, and checks one that a host program gives. */
-const readerOf = <A>(schema: Schema.Codec<A, unknown>, type: string, known: KnownFields) => {
+const readerOf = <A>(
+  schema: Schema.Codec<A, unknown>,
+  type: string,
+  known: KnownFields,
+  faultsOf: NonNullable<Intake["faultsOf"]> = () => Effect.succeed([])
+) => {
   const ofText = Schema.decodeUnknownEffect(Json.fromText(schema), parseOptions)
   const ofValue = Schema.decodeUnknownEffect(Schema.toType(schema), parseOptions)
+  const saidFirst = Effect.fnUntraced(function* ({ text }: JsonBody) {
+    const bodies = undecodedIn(text)
+    const faults = yield* Effect.forEach(bodies, ({ prefix, members }) =>
+      Effect.map(faultsOf(members), (found) =>
+        found.map(({ field, message }) => ({ field: `${prefix}${field}`, message }))
+      )
+    )
+    return [...ofOtherType(type, known, bodies), ...faults.flat()]
+  })
   return (given: unknown): Effect.Effect<A, BadRequest> =>
     (given instanceof JsonBody ? ofText(given.text) : ofValue(given)).pipe(
-      Effect.mapError(({ issue }) =>
-        BadRequest.fromIssue(issue, "body", given instanceof JsonBody ? ofOtherType(type, known, given) : [])
+      Effect.catch(({ issue }) =>
+        Effect.flatMap(given instanceof JsonBody ? saidFirst(given) : Effect.succeed([]), (first) =>
+          Effect.fail(BadRequest.fromIssue(issue, "body", first))
+        )
       )
     )
 }
@@ -255,9 +288,9 @@ const readersOf = (intake: Intake, all: ReadonlyArray<Intake>) => {
   const knownOf = (kind: keyof typeof schemas): KnownFields =>
     new Map(all.map((one) => [one.rules.type, namesIn(schemasOf(one)[kind])]))
   return {
-    body: readerOf(schemas.body, type, knownOf("body")),
-    batch: readerOf(batchOf(schemas.body), type, knownOf("body")),
-    replacement: readerOf(schemas.replacement, type, knownOf("replacement")),
+    body: readerOf(schemas.body, type, knownOf("body"), intake.faultsOf),
+    batch: readerOf(batchOf(schemas.body), type, knownOf("body"), intake.faultsOf),
+    replacement: readerOf(schemas.replacement, type, knownOf("replacement"), intake.faultsOf),
     signing: readerOf(schemas.signing, type, knownOf("signing")),
     quote: readerOf(schemas.quote, type, knownOf("quote")),
     build: readerOf(schemas.build, type, knownOf("build"))

@@ -222,6 +222,26 @@ layerEach(TestApi.layer())("a send", (it) => {
     })
   )
 
+  it.effect("with a wrong checksum is told so with its other mistakes, alone and in a batch", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { call } = yield* TestApi.TestApi
+      const wrong = { to: "0x70997970C51812dc3A010C7d01b50e0d17dc79c8", value: 1.5, memo: "x" }
+      const checksum = "to: has a wrong checksum (EIP-55); check it, or write it in lower case"
+      const { json } = yield* send(wrong)
+      assert.include(json.error ?? "", checksum)
+      assert.include(json.error ?? "", "; value: Expected a whole number of wei")
+      assert.include(json.error ?? "", "; memo: is not a known field")
+      const batch = yield* call(`${transactions}/batch`, { body: { transactions: [{ to: receiver }, wrong, wrong] } })
+      for (const index of [1, 2]) {
+        assert.include(batch.json.error ?? "", `transactions.${index}.${checksum}`)
+        assert.include(batch.json.error ?? "", `transactions.${index}.value: Expected a whole number of wei`)
+      }
+      const right = yield* send({ ...wrong, to: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8" })
+      assert.notInclude(right.json.error ?? "", "to: ")
+    })
+  )
+
   it.effect("needs transactions:write, and a narrowed key reaches only its relayers", () =>
     Effect.gen(function* () {
       yield* prepare()

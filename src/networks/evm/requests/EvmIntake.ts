@@ -1,5 +1,6 @@
 // The intake of evm: decodes, checks and simulates what callers want to send from relayers of evm networks.
-import { DateTime, Effect, Option } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
+import { CheckedEvmAddress } from "../../../domain/chain/Amount.ts"
 import { contractCreation } from "../../../domain/relayer/Policy.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
@@ -21,6 +22,7 @@ import type { CallFields, NodeEstimate } from "../chain/EvmCalls.ts"
 import { readDataFee } from "../chain/EvmMarkets.ts"
 import { EvmNodes } from "../chain/EvmNodes.ts"
 import {
+  checksumFault,
   deadlineOf,
   evmTermsOf,
   isMixedCase,
@@ -64,6 +66,16 @@ import type { EvmSender } from "./EvmSenders.ts"
 /** The checksum function needs a library that takes 15 MB: it is loaded with the first address in mixed case. */
 const checksumFor = ({ to }: Pick<SendEvmTransaction, "to">) =>
   to !== undefined && isMixedCase(to) ? EvmBytes.checksum : Effect.succeed((address: string) => address)
+
+const isAddress = Schema.is(CheckedEvmAddress)
+
+/** A wrong checksum is reported with what else is wrong with the body. */
+const faultsOf = ({ to }: Readonly<Record<string, unknown>>) =>
+  isAddress(to)
+    ? Effect.map(checksumFor({ to }), (checksum) =>
+        [checksumFault(to, checksum)].filter((fault) => fault !== undefined)
+      )
+    : Effect.succeed([])
 
 const admissionOf = Effect.fnUntraced(function* (body: SendEvmTransaction, target: EvmTarget) {
   const admission: Admission = {
@@ -361,6 +373,7 @@ export const make = Effect.gen(function* () {
     rules: evmRules,
     body: SendEvmTransaction,
     replacement: ReplaceEvmTransaction,
+    faultsOf,
     namesOf: ({ external_id }) => Effect.succeed(present("externalId", external_id)),
     admit: Effect.fnUntraced(function* (body, { target }, { now, ...allowance }) {
       yield* check(body, target, allowance)

@@ -119,10 +119,13 @@ type TermsRule = (request: Request, admission: Pick<Admission, "terms">) => Viol
 /** Whether the address has a checksum (EIP-55). */
 export const isMixedCase = (address: string): boolean => /[a-f]/.test(address) && /[A-F]/.test(address.slice(2))
 
-const checksum: Rule = ({ to }, admission) =>
-  to !== undefined && isMixedCase(to) && admission.checksum(to) !== to
+/** What is wrong with an address in the field `to`. `of`: the checksum function. */
+export const checksumFault = (to: string, of: Admission["checksum"]): Violation | undefined =>
+  isMixedCase(to) && of(to) !== to
     ? { field: "to", message: "has a wrong checksum (EIP-55); check it, or write it in lower case" }
     : undefined
+
+const checksum: Rule = ({ to }, admission) => (to === undefined ? undefined : checksumFault(to, admission.checksum))
 
 const receiver: TermsRule = (request, { terms }) => {
   if (isReceiverAllowed(request, terms)) return undefined
