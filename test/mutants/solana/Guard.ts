@@ -123,6 +123,16 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${tests}/Guard.test.ts`
     }
   ]),
+  ...inFile(`${source}/SolanaExchanges.ts`, [
+    {
+      name: "address-has-32-bytes",
+      rule: "A text that is no address of 32 bytes is refused: the bytes would have the System program in its place.",
+      source: "docs/solana.md: requests",
+      before: "base58.test(text) && decodeBase58(text) !== undefined",
+      after: "base58.test(text)",
+      test: `${tests}/SendSolanaTransaction.test.ts`
+    }
+  ]),
   ...inFile(`${source}/Message.ts`, [
     {
       name: "only-version-1-is-long",

@@ -1,6 +1,6 @@
 // What callers and the service exchange about transactions of solana: bodies of requests, answers, and parameters of JSON-RPC methods.
 import { Schema, Struct } from "effect"
-import { CheckedSolanaAddress, PositiveUint64, Uint64 } from "../../../domain/chain/Amount.ts"
+import { PositiveUint64, Uint64 } from "../../../domain/chain/Amount.ts"
 import * as ExactJson from "../../../domain/request/ExactJson.ts"
 import { added, field, shown, shownAddition } from "../../../domain/request/Field.ts"
 import { lacking, requiredUnless } from "../../../domain/request/Violations.ts"
@@ -12,6 +12,7 @@ import { neutralAttemptFields, neutralFields, versionField, versionsText } from 
 import { batchOf } from "../../core/TransactionRequests.ts"
 import { maxExternalIdLength, Speed } from "../../core/TransactionValues.ts"
 import { maxAccounts, maxComputeUnits, maxInstructions, maxTables, version1 } from "./SolanaNumbers.ts"
+import { decodeBase58 } from "./Wire.ts"
 
 /** The one text of some bytes: with padding, and without bits that are left over. */
 const isBase64 = (text: string): boolean => {
@@ -50,15 +51,27 @@ const ByteArray = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, m
 const WireBytes = Schema.Union([Base64Transaction, ByteArray])
 
 const exampleProgram = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
+const exampleMint = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+
+const base58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/u
+
+/** In a request. Base58 has no checksum: a text that was mistyped in length has other than 32 bytes, and is no address. */
+const RequestKey = Schema.String.check(
+  Schema.makeFilter((text: string) => base58.test(text) && decodeBase58(text) !== undefined, {
+    expected: "a base58 Solana address of 32 bytes",
+    toJsonSchema: () => [{ pattern: base58.source }, true],
+    arbitraryConstraint: { patterns: [{ source: `^(${exampleProgram}|${exampleMint})$`, flags: "" }] }
+  })
+)
 
 const SolanaAccountMeta = Schema.Struct({
-  pubkey: field(CheckedSolanaAddress, "Address of the account.", "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"),
+  pubkey: field(RequestKey, "Address of the account.", "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"),
   is_signer: field(Schema.Boolean, "Whether it signs. Only the relayer can.", false),
   is_writable: field(Schema.Boolean, "Whether the instruction may write it.", true)
 }).annotate({ identifier: "SolanaAccountMeta", description: "An account of an instruction." })
 
 export const SolanaInstruction = Schema.Struct({
-  program_id: field(CheckedSolanaAddress, "Address of the program.", exampleProgram),
+  program_id: field(RequestKey, "Address of the program.", exampleProgram),
   accounts: field(
     Schema.Array(SolanaAccountMeta).check(
       Schema.isMaxLength(maxAccounts, { expected: `at most ${maxAccounts} accounts` })
@@ -130,9 +143,7 @@ const sendFields = {
     unit: "native"
   }),
   address_lookup_tables: maybe(
-    Schema.Array(CheckedSolanaAddress).check(
-      Schema.isBetweenLength(1, maxTables, { expected: `1 to ${maxTables} addresses` })
-    ),
+    Schema.Array(RequestKey).check(Schema.isBetweenLength(1, maxTables, { expected: `1 to ${maxTables} addresses` })),
     extra("Lookup tables with which a message of version 0 is built. Only with `instructions`.", [exampleProgram])
   ),
   version: maybe(
@@ -279,7 +290,6 @@ export type SolanaSimulation = typeof SolanaSimulation.Type
 
 // What callers exchange with the service besides sends: bytes that it signs for them, and transactions whose users pay in a token.
 
-const exampleMint = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
 const ShownAddress = Shown.shaped(/^[1-9A-HJ-NP-Za-km-z]{43,44}$/)
 
 export const SignSolanaTransaction = Schema.Struct({
@@ -304,7 +314,7 @@ const sponsoredFields = {
     "The user's transaction, legacy, version 0 or version 1, whose fee payer is the user, as base64 or as an array of bytes.",
     "AQAAAA=="
   ),
-  fee_token: field(CheckedSolanaAddress, "Mint of the token.", exampleMint)
+  fee_token: field(RequestKey, "Mint of the token.", exampleMint)
 }
 
 export const QuoteSolanaTransaction = Schema.Struct(sponsoredFields).annotate({
@@ -422,10 +432,10 @@ export const TransferOfUser = Schema.Struct({
   /** Units of the token. */
   amount: PositiveUint64,
   /** Its mint. The fee is paid in it as well. */
-  token: CheckedSolanaAddress,
+  token: RequestKey,
   /** The wallets of the user and of the receiver. */
-  source: CheckedSolanaAddress,
-  destination: CheckedSolanaAddress
+  source: RequestKey,
+  destination: RequestKey
 })
 export type TransferOfUser = typeof TransferOfUser.Type
 

@@ -55,6 +55,22 @@ describe("a send", () => {
       { instructions: [{ ...memo, program_id: "0x1" }] },
       "instructions.0.program_id: Expected a base58 Solana address"
     ],
+    // In the bytes, the address of the System program, 32 zeros, would stand in its place.
+    [
+      "33 bytes in the place of an account",
+      { instructions: listing(meta(relayer), meta("z".repeat(44))) },
+      "instructions.0.accounts.1.pubkey: Expected a base58 Solana address of 32 bytes"
+    ],
+    [
+      "24 bytes in the place of a program, and a speed that does not exist",
+      { instructions: [{ ...memo, program_id: "z".repeat(32) }], speed: "slow" },
+      "instructions.0.program_id: Expected a base58 Solana address of 32 bytes; speed: "
+    ],
+    [
+      "a table that is no address",
+      { instructions, address_lookup_tables: ["z".repeat(33)] },
+      "address_lookup_tables.0: Expected a base58 Solana address of 32 bytes"
+    ],
     [
       "data that are no base64",
       { instructions: [{ ...memo, data: "a" }] },
