@@ -419,7 +419,7 @@ Every response body is an envelope: \`{success: true, data, pagination?, metadat
 adds \`error\`, a text that names every invalid field. A create answers 201 with \`Location\`. Every response carries \`x-request-id\`.
 A \`POST\` with an \`Idempotency-Key\` takes effect once: repeated within 24 hours, it gets the response of the first request.
 Send \`X-Relayer-Debug: true\` to get the log messages and spans of a request in \`metadata\`.
-Chain amounts are integers of up to 128 bits. Responses have them as JSON numbers with every digit; requests may have numbers or decimal strings.`
+Chain amounts are integers of up to 128 bits. Responses have them as JSON numbers with every digit; requests may have numbers or decimal strings, such as \`"1000000000000000000"\` and \`"1e18"\`.`
 
 /** OpenAPI writes the names of schemes in lower case, and tools compare them so. */
 const withLowerCaseSchemes = (document: Node): Node => {

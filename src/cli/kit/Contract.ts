@@ -7,8 +7,6 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import type { Client } from "../../client/ApiClient.ts"
 import type { SuccessOf as SuccessOfMethod } from "../../client/Method.ts"
-import { isAmount } from "../../domain/configuration/Document.ts"
-import { integerOf } from "../../domain/request/ExactParse.ts"
 import { documentationOf, fieldsAt, unionMembers } from "../../domain/request/Field.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import * as Field from "./Field.ts"
@@ -92,11 +90,6 @@ const elementsOf = (types: ReadonlyArray<SchemaAST.AST>) =>
 /** In a merge patch, an empty text removes a field that can be removed. */
 const orNull = Flag.map(Option.map((value: unknown) => (value === "" ? null : value)))
 
-/** The service takes the digits of an amount: `1e18` is `1000000000000000000`. */
-const digitsOf = Flag.map((text: unknown) =>
-  typeof text === "string" && /^[\d.]+[eE]\+?\d+$/.test(text) ? (integerOf(text)?.toString() ?? text) : text
-)
-
 const fieldFlag = (name: string, { ast }: Schema.Top, path: string): Flag.Flag<Option.Option<unknown>> | undefined => {
   const keys = path.split(".")
   const types = fieldsAt(ast, keys)
@@ -109,9 +102,8 @@ const fieldFlag = (name: string, { ast }: Schema.Top, path: string): Flag.Flag<O
   }
   const scalar = scalarFlag(name, scalars, decoded)
   if (scalar === undefined) return undefined
-  const flag = scalars.some(isAmount) ? digitsOf(scalar) : scalar
   const isRemovable = types.some((type) => SchemaAST.isUnion(type) && type.types.some(SchemaAST.isNull))
-  return isRemovable ? orNull(Flag.optional(flag)) : Flag.optional(flag)
+  return isRemovable ? orNull(Flag.optional(scalar)) : Flag.optional(scalar)
 }
 
 const isSecretAt = ({ ast }: Schema.Top, path: string): boolean =>

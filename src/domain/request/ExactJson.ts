@@ -83,13 +83,13 @@ export const Value = Shallow.pipe(
 
 // Integers of requests, without loss: they exceed 2^53, so they are `bigint` inside. A request gives a JSON number or a text.
 
-/** A JSON number, a `bigint` if `ExactJson.parse` found a number beyond 2^53, or a text of digits. */
+/** A JSON number, a `bigint` if `ExactJson.parse` found a number beyond 2^53, or a text of digits or with an exponent. */
 export type EncodedInteger = number | bigint | string | RawInteger
 
 interface IntegerOptions {
   readonly minimum: bigint
   readonly maximum: bigint
-  /** The texts that stand for an integer. `BigInt` must read all of them. */
+  /** The texts that stand for an integer, beside those with an exponent. `BigInt` must read all of them. */
   readonly text: RegExp
   /** What is counted, in messages: `wei`. Absent: nothing is said. */
   readonly unit?: string
@@ -101,7 +101,15 @@ interface IntegerOptions {
   readonly encode?: (value: bigint) => EncodedInteger
 }
 
-const toBigInt = (input: EncodedInteger): bigint => BigInt(isRawInteger(input) ? input.rawJSON : input)
+/** A number of JSON that has an exponent, such as `1e18`: as a text it stands for the same integer, or for none. */
+const exponential = /^-?(0|[1-9]\d*)(\.\d+)?[eE][+-]?\d+$/
+
+const exponentialOf = (input: string): bigint | undefined => (exponential.test(input) ? integerOf(input) : undefined)
+
+const toBigInt = (input: EncodedInteger): bigint =>
+  typeof input === "string"
+    ? (exponentialOf(input) ?? BigInt(input))
+    : BigInt(isRawInteger(input) ? input.rawJSON : input)
 
 /** JSON values proper, for codecs whose output is parsed without `ExactJson`: a number beyond 2^53 becomes a string. */
 const toJson = (input: EncodedInteger): number | string =>
@@ -120,7 +128,7 @@ export const integerIn = ({
   const isEncoded = (input: unknown): input is EncodedInteger =>
     Predicate.isBigInt(input) ||
     Number.isSafeInteger(input) ||
-    (Predicate.isString(input) && text.test(input)) ||
+    (Predicate.isString(input) && (text.test(input) || exponentialOf(input) !== undefined)) ||
     isRawInteger(input)
   return Schema.declare(isEncoded, {
     expected,
@@ -128,7 +136,7 @@ export const integerIn = ({
     contentSchema: {
       anyOf: [
         { type: "integer", ...(format === undefined ? {} : { format }), minimum: Number(minimum) },
-        { type: "string", pattern: text.source }
+        { type: "string", pattern: `${text.source}|${exponential.source}` }
       ]
     },
     toCodecJson: () =>

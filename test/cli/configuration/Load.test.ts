@@ -43,14 +43,15 @@ describe("numbers and texts", () => {
 
   it.each([
     ["1e18", 10n ** 18n],
-    ["1.5e3", 1500n]
+    ["1.5e3", 1500n],
+    ['"1e18"', 10n ** 18n]
   ])("%s is an amount", (number, amount) => {
     const { policies } =
       requestOf(documentOf({ "a.yaml": relayer(`    policies: {min_balance: ${number}}\n`) }), "treasury") ?? {}
     assert.deepStrictEqual(policies, { min_balance: amount })
   })
 
-  it.each(["1.5", "1.5e0", "1e-3", "1.0", ".inf", "1_000"])("%s is no amount", (number) => {
+  it.each(["1.5", "1.5e0", "1e-3", "1.0", ".inf", "1_000", '"1.5e0"'])("%s is no amount", (number) => {
     const [problem] = problemsOf({ "a.yaml": relayer(`    policies: {min_balance: ${number}}\n`) })
     assert.match(problem ?? "", /^relayers\.treasury\.policies\.min_balance: [Ee]xpected an integer/)
     assert.match(problem ?? "", /\(a\.yaml:9:\d+\)$/)

@@ -1,7 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import * as Json from "../../../src/api/Json.ts"
-import { PositiveUint64, Uint128, Uint256, Uint64 } from "../../../src/domain/chain/Amount.ts"
+import { GasLimit, PositiveUint64, Uint128, Uint256, Uint64, Wei, WeiPerGas } from "../../../src/domain/chain/Amount.ts"
+import { parse } from "../../../src/domain/request/ExactJson.ts"
+
+/** Numbers of JSON with an exponent, of which some are whole. */
+const Exponential = Schema.String.check(Schema.isPattern(/^-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,3})?[eE][+-]?[0-9]{1,2}$/))
 
 const max128 = 2n ** 128n - 1n
 const decode = (schema: typeof Uint128, text: string) =>
@@ -36,7 +40,10 @@ describe("amounts", () => {
     ["9007199254740993", 9007199254740993n],
     ["1000000000000000000", 10n ** 18n],
     ["1e18", 10n ** 18n],
-    ["1.5e18", 15n * 10n ** 17n]
+    ["1.5e18", 15n * 10n ** 17n],
+    ['"1e18"', 10n ** 18n],
+    ['"1.5E+18"', 15n * 10n ** 17n],
+    ['"1000e-3"', 1n]
   ])("%s is %s", (text, amount) => {
     assert.strictEqual(decode(Uint128, text), amount)
   })
@@ -46,8 +53,12 @@ describe("amounts", () => {
     '"-1"',
     "1.5",
     '"1.5"',
-    "1e3",
-    '"1e3"',
+    '"1.5e0"',
+    '"15e-1"',
+    '"1e40"',
+    '"-1e3"',
+    '"01e3"',
+    '"1e"',
     '"0x10"',
     '" 1"',
     '""',
@@ -58,8 +69,24 @@ describe("amounts", () => {
     String(max128 + 1n),
     "1e40"
   ])("%s is no amount", (text) => {
-    const expected = text === "1e3" ? 1000n : undefined
-    assert.strictEqual(decode(Uint128, text), expected)
+    assert.isUndefined(decode(Uint128, text))
+  })
+
+  it("with an exponent that leaves a fraction are refused as fractions are, as text and as number", () => {
+    const refusal = (text: string) =>
+      Result.match(Schema.decodeUnknownResult(Wei)(parse(text)), {
+        onFailure: ({ message }) => message,
+        onSuccess: () => "accepted"
+      })
+    for (const text of ["1.5e0", '"1.5e0"', '"15e-1"', '"1.5"']) assert.strictEqual(refusal(text), refusal("1.5"), text)
+    assert.include(refusal('"1.5e0"'), "a whole number of wei")
+  })
+
+  it.prop("with an exponent are the same as text and as number", [Exponential], ([text]) => {
+    for (const schema of [Uint64, Uint128, Uint256, Wei, WeiPerGas, GasLimit]) {
+      const decode = Schema.decodeUnknownOption(schema)
+      assert.deepStrictEqual(decode(text), decode(parse(text)), text)
+    }
   })
 
   it("in lamports are at most 2^64−1, and a cap is at least 1", () => {

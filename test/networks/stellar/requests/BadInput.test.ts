@@ -62,7 +62,7 @@ const operations: ReadonlyArray<Case> = [
   [one({ amount: "-1" }), "operations.0.amount"],
   [one({ amount: String(2n ** 63n) }), "operations.0.amount"],
   [one({ amount: 1.5 }), "operations.0.amount"],
-  [one({ amount: "1e3" }), "operations.0.amount"],
+  [one({ amount: "1.5e0" }), "operations.0.amount"],
   [one({ destination: `${to.slice(0, -1)}${to.endsWith("A") ? "B" : "A"}` }), "operations.0.destination"],
   [one({ destination: counterContract }), "operations.0.destination"],
   [one({ asset: { type: "credit4", code: "", issuer: to } }), "operations.0.asset"],

@@ -53,11 +53,16 @@ describe("a send on stellar", () => {
     ["a negative amount", { operations: [{ ...payment, amount: -1 }] }, "operations.0.amount:"],
     ["an amount of 2^63", { operations: [{ ...payment, amount: "9223372036854775808" }] }, "operations.0.amount:"],
     ["a fraction", { operations: [{ ...payment, amount: 1.5 }] }, "operations.0.amount:"],
-    ["an exponent", { operations: [{ ...payment, amount: "1e3" }] }, "operations.0.amount:"],
+    ["an exponent that leaves a fraction", { operations: [{ ...payment, amount: "1.5e0" }] }, "operations.0.amount:"],
     [
       "a wrong checksum",
       { operations: [{ ...payment, destination: `${address.slice(0, -1)}M` }] },
       "operations.0.destination:"
+    ],
+    [
+      "a wrong checksum, and an amount that is none",
+      { operations: [{ ...payment, destination: `${address.slice(0, -1)}M`, amount: 1.5 }] },
+      "with a valid checksum; operations.0.amount:"
     ],
     [
       "a contract as the destination",
