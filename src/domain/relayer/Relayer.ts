@@ -380,7 +380,7 @@ export const RelayerQuery = {
   sort: Schema.optionalKey(
     field(
       RelayerSort,
-      "Order of the list. `-` means descending; names are compared by code points. `attention`: disabled relayers first, then failing ones, degraded ones, those with a low balance, and all others in creation order; a relayer whose state changes between two pages may be skipped or repeated. The default is `created_at`.",
+      "Order of the list. `-` means descending; names are compared by code points. `attention`: disabled relayers first, then failing ones, those with a transaction that waits for something that is missing, degraded ones, those with a low balance, and all others in creation order; a relayer whose state changes between two pages may be skipped or repeated. The default is `created_at`.",
       "-name"
     )
   ),

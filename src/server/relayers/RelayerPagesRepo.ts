@@ -44,9 +44,10 @@ const urgencyOf = (sql: SqlClient.SqlClient) => {
   return sql`
     CASE WHEN ${among(sql`(c.state ->> 'status') = 'disabled'`)} THEN 0
       WHEN ${among(sql`(c.state ->> 'status') = 'failing'`)} THEN 1
-      WHEN ${among(sql`(c.state ->> 'status') = 'degraded'`)} THEN 2
-      WHEN ${among(sql`(c.state ->> 'told_low') = 'true'`)} THEN 3
-      ELSE 4 END`
+      WHEN t.seq IN (${waitingRelayers(sql)}) THEN 2
+      WHEN ${among(sql`(c.state ->> 'status') = 'degraded'`)} THEN 3
+      WHEN ${among(sql`(c.state ->> 'told_low') = 'true'`)} THEN 4
+      ELSE 5 END`
 }
 
 const iso = (sql: SqlClient.SqlClient, at: Statement.Fragment) =>

@@ -105,7 +105,7 @@ layer(Prepared.layer(fill))("a list of relayers", (it) => {
 
   it.effect("begins with those that need an operator most, on every page", () =>
     Effect.gen(function* () {
-      const expected = ["r5", "r6", "r4", "r3", "r2", "r1", "r7", "r8"]
+      const expected = ["r5", "r6", "r4", "r8", "r3", "r2", "r1", "r7"]
       assert.deepStrictEqual(ids((yield* list("sort=attention")).relayers), expected)
       const found: Array<string> = []
       let query: string | undefined = "sort=attention&per_page=2&include=health"
