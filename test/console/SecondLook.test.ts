@@ -19,7 +19,7 @@ const button = (shown: Shown, name: string, within?: Parameters<Shown["named"]>[
 const question = (shown: Shown) => shown.until("a question", () => shown.document.querySelector("dialog[open]"))
 
 const enter = async (shown: Shown, field: string, value: string) =>
-  shown.enter(await shown.until(field, () => shown.document.querySelector(`#field-${field}`)), value)
+  shown.enter(await shown.until(field, () => shown.document.querySelector(`[id="field-${field}"]`)), value)
 
 layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console", (it) => {
   it.effect("shows network, amount and receiver before it sends, and sends once", () =>
@@ -315,7 +315,8 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console
       const front = {
         transaction_id: transactionIds.evm,
         code: "gas_price_above_cap",
-        since: "2026-01-02T03:04:05.678Z"
+        since: "2026-01-02T03:04:05.678Z",
+        count: 3
       }
       const said = {
         ...(recorded("/api/v1/relayers/dev-evm/explain") as object),

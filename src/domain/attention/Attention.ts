@@ -37,7 +37,11 @@ const Relayers = Schema.Struct({
 }).annotate({ identifier: "AttentionRelayers", description: "The relayers of an item." })
 
 const Transactions = Schema.Struct({
-  count: field(Schema.Natural, "Number of open transactions that wait.", 12),
+  count: field(
+    Schema.Natural,
+    "Number of open transactions that wait, with those of the same relayers that are queued behind them.",
+    12
+  ),
   oldest: shown(Instant, "When the oldest of them was accepted.", "2026-01-02T03:04:05.678Z")
 }).annotate({ identifier: "AttentionTransactions", description: "The transactions that an item holds back." })
 

@@ -36,7 +36,12 @@ export type HealthCode = typeof HealthCode.Type
 const Front = Schema.Struct({
   transaction_id: field(TransactionId, "Its id.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"),
   code: field(Code, "What it waits for.", "gas_price_above_cap"),
-  since: field(Instant, "Since when.", "2026-01-02T03:04:05.678Z")
+  since: field(Instant, "Since when.", "2026-01-02T03:04:05.678Z"),
+  count: field(
+    Schema.Natural,
+    "How many open transactions of the relayer wait, with those that are queued behind others.",
+    3
+  )
 }).annotate({
   identifier: "WaitingTransaction",
   description: "The first transaction of the relayer that waits for something that is missing."
@@ -123,15 +128,17 @@ const wordsOf = (health: Health): Words => {
 
 /** Its checks succeed, and its transactions go nowhere. `words`: what the checks say. */
 const waitingWords = (front: WaitingTransaction | undefined, words: Words): Words => {
+  const others =
+    front === undefined || front.count < 2 ? [] : [`In all, ${front.count} transactions of the relayer wait.`]
   if (front === undefined || front.code === "insufficient_funds") {
     const name = front === undefined ? "A transaction" : `Transaction ${front.id}`
     const rest = words.code === "all_well" ? "The last check found everything else well." : words.reason
-    return { ...words, code: "waiting_for_funds", reason: `${name} waits for funds. ${rest}` }
+    return { ...words, code: "waiting_for_funds", reason: [`${name} waits for funds.`, ...others, rest].join(" ") }
   }
   const rest = words.code === "all_well" ? [] : [words.reason]
   return {
     code: "transaction_waits",
-    reason: [`Transaction ${front.id} waits. ${front.words.reason}`, ...rest].join(" "),
+    reason: [`Transaction ${front.id} waits. ${front.words.reason}`, ...others, ...rest].join(" "),
     next: front.words.next
   }
 }
@@ -143,6 +150,8 @@ export interface WaitingTransaction {
   readonly id: TransactionId
   readonly code: Code
   readonly since: DateTime.Utc
+  /** How many transactions of its relayer wait, with those that are queued behind others. */
+  readonly count: number
   readonly words: { readonly reason: string; readonly next: string }
 }
 
@@ -192,7 +201,9 @@ export const explain = (situation: Situation): RelayerExplanation => {
     next: funding === undefined ? next : `${sentenceOf(funding)} ${next}`,
     ...(notices.length === 0 ? {} : { warnings: notices.map((notice) => notice.code) }),
     ...(funding === undefined ? {} : { funding }),
-    ...(front === undefined ? {} : { front: { transaction_id: front.id, code: front.code, since: front.since } }),
+    ...(front === undefined
+      ? {}
+      : { front: { transaction_id: front.id, code: front.code, since: front.since, count: front.count } }),
     ...(channels === 0 ? {} : { locked_by_channels: locked }),
     next_at,
     ...(since === undefined ? {} : { since })

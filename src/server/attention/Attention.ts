@@ -23,6 +23,7 @@ import { Readiness } from "../lifecycle/Readiness.ts"
 import { namesOf } from "../masterKey/UnreadableRows.ts"
 import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
+import { withFollowing } from "../relayers/StoredRelayer.ts"
 
 // What the tables say about relayers, transactions, receivers and keys that need attention. A statement each, so that a page that asks
 // every five seconds costs little: partial indexes find the rows, and there are few of them while all is well.
@@ -90,21 +91,32 @@ const makeAttentionRepo = Effect.gen(function* () {
   const text = (value: Statement.Fragment) => sql`to_json(${value}) #>> '{}'`
   const among = (column: string, ids: Ids) => (ids === undefined ? [] : [sql`t.${sql(column)} = ANY(${ids}::text[])`])
 
-  // Two parts, so that each one uses its partial index.
+  // Two parts, so that each one uses its partial index. What is queued behind the first held transaction of a relayer counts with it.
   const held = (ids: Ids) => {
     const part = (states: Statement.Fragment) => sql`
-      SELECT t.code, t.relayer_id, t.lane_id, t.code_since, t.created_at, t.figures FROM transactions t
+      SELECT t.code, t.relayer_id, t.relayer_number, t.lane_id, t.code_since, t.created_at, t.figures FROM transactions t
       WHERE ${sql.and([states, sql`t.code <> ALL(${usualCodes}::text[])`, ...among("relayer_id", ids)])}`
+    const isHeld = sql`o.code <> ALL(${usualCodes}::text[])`
     return sql`
-      SELECT h.code, h.relayer_id, l.chain, h.count::float8 AS count, ${text(sql`h.since`)} AS since,
+      WITH held AS MATERIALIZED (
+        ${part(sql`t.state = 'pending'`)} UNION ALL ${part(sql`t.state IN ('signed', 'submitted', 'mined')`)}
+      ), queued AS (
+        SELECT f.relayer_id, count(*) FILTER (WHERE f.follows) AS count, (array_agg(
+          ARRAY[f.code, f.figures ->> 'host']
+          ORDER BY f.is_pending DESC, -f.priority, greatest(f.created_at, f.not_before), f.number
+        ) FILTER (WHERE f.held))[1:1] AS first
+        FROM (${withFollowing(sql, sql`SELECT relayer_number FROM held LIMIT ${maxRows}`, isHeld)}) f GROUP BY f.relayer_id
+      )
+      SELECT h.code, h.relayer_id, l.chain, (h.count + coalesce(q.count, 0))::float8 AS count, ${text(sql`h.since`)} AS since,
         ${text(sql`h.oldest`)} AS oldest, h.figures
       FROM (
-        SELECT o.code, o.relayer_id, min(o.lane_id) AS lane_id, count(*) AS count, min(o.code_since) AS since,
-          min(o.created_at) AS oldest, (array_agg(o.figures::text ORDER BY o.code_since))[1] AS figures
-        FROM (
-          ${part(sql`t.state = 'pending'`)} UNION ALL ${part(sql`t.state IN ('signed', 'submitted', 'mined')`)}
-        ) o GROUP BY o.code, o.relayer_id, o.figures ->> 'host' LIMIT ${maxRows}
-      ) h JOIN lanes l ON l.id = h.lane_id`.pipe(Effect.flatMap(readHeld), query("Attention.held"))
+        SELECT o.code, o.relayer_id, o.figures ->> 'host' AS host, min(o.lane_id) AS lane_id, count(*) AS count,
+          min(o.code_since) AS since, min(o.created_at) AS oldest,
+          (array_agg(o.figures::text ORDER BY o.code_since))[1] AS figures
+        FROM held o GROUP BY o.code, o.relayer_id, o.figures ->> 'host' LIMIT ${maxRows}
+      ) h JOIN lanes l ON l.id = h.lane_id
+        LEFT JOIN queued q ON q.relayer_id = h.relayer_id AND q.first[1][1] = h.code
+          AND q.first[1][2] IS NOT DISTINCT FROM h.host`.pipe(Effect.flatMap(readHeld), query("Attention.held"))
   }
 
   const checks = (ids: Ids) =>

@@ -18,7 +18,7 @@ import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import { OutboundWork } from "../limits/RateLimits.ts"
-import { waitingRelayers } from "../relayers/StoredRelayer.ts"
+import { waitingCounts, waitingRelayers } from "../relayers/StoredRelayer.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
 import * as HealthRepo from "./HealthRepo.ts"
@@ -45,7 +45,8 @@ const metricsPerRelayer = {
     description: "1 while the operator has paused the relayer, else 0."
   }),
   relayer_waiting: Metric.gauge("relayer_waiting", {
-    description: "1 while a transaction of the relayer waits for something that is missing, such as funds, else 0."
+    description:
+      "Open transactions of the relayer that wait for something that is missing, such as funds, with those that are queued behind them."
   }),
   relayer_balance: Metric.gauge("relayer_balance", {
     description: "Balance of the relayer at its last check, in the smallest unit of the chain."
@@ -220,7 +221,7 @@ const SeriesRow = Schema.Struct({
   network: Schema.String,
   enabled: Schema.Boolean,
   paused: Schema.Boolean,
-  waiting: Schema.Boolean,
+  waiting: Schema.Int,
   balance: Schema.NullOr(Schema.String),
   min_balance: Schema.NullOr(Schema.String)
 })
@@ -231,7 +232,7 @@ const readSeries = Rows.all(SeriesRow)
 const valuesOf = ({ enabled, paused, waiting, balance, min_balance }: SeriesRow) => ({
   relayer_enabled: Number(enabled),
   relayer_paused: Number(paused),
-  relayer_waiting: Number(waiting),
+  relayer_waiting: waiting,
   relayer_balance: balance === null ? undefined : Number(balance),
   relayer_min_balance: min_balance === null ? undefined : Number(min_balance)
 })
@@ -266,9 +267,10 @@ export const layerRelayerSeries = Layer.effectDiscard(
     const sql = yield* client
     const read = sql`
     SELECT t.id AS relayer_id, t.network_type, t.network, NOT t.system_disabled AS enabled, t.paused,
-      t.seq IN (${waitingRelayers(sql)}) AS waiting,
+      coalesce(w.count, 0)::float8 AS waiting,
       c.reading ->> 'balance' AS balance, t.policies ->> 'min_balance' AS min_balance
     FROM relayers t LEFT JOIN relayer_checks c ON c.relayer_id = t.id
+      LEFT JOIN (${waitingCounts(sql, waitingRelayers(sql))}) w ON w.relayer_number = t.seq
     ORDER BY t.id LIMIT ${maxRelayers}`.pipe(Effect.flatMap(readSeries), query("HealthChecks.read"))
 
     let known = new Map<string, ReturnType<typeof seriesOf>[number]["metric"]>()

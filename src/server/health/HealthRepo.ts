@@ -9,6 +9,7 @@ import { parse } from "../../domain/request/ExactJson.ts"
 import { Instant } from "../../domain/request/Shown.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
+import { waitingCounts } from "../relayers/StoredRelayer.ts"
 
 const json = (column: unknown) => parse(String(column))
 
@@ -29,6 +30,7 @@ const Row = Rows.withoutNulls(
 export type Check = (typeof Row)["Type"]
 
 const readCheck = Rows.first(Row)
+const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
 const readClaims = Rows.all(Schema.Struct({ relayer_id: RelayerId }))
 
 const encodeHealth = Schema.encodeEffect(Health)
@@ -141,7 +143,17 @@ export const make = Effect.gen(function* () {
       UPDATE relayer_checks SET claimed_by = NULL, next_check_at = now() + ${ahead(delay)}
       WHERE relayer_id = ${id} AND claimed_by = ${token}`.pipe(Effect.asVoid, query("HealthRepo.release"))
 
-  return { claim, find, findForUpdate, save, release }
+  /** How many open transactions of the relayer wait, with those that are queued behind them. */
+  const countWaiting = (relayerNumber: number) =>
+    sql`
+      SELECT coalesce(max(w.count), 0)::float8 AS count
+      FROM (${waitingCounts(sql, sql`SELECT ${relayerNumber}::bigint AS relayer_number`)}) w`.pipe(
+      Effect.flatMap(readCount),
+      Effect.map(({ count }) => count),
+      query("HealthRepo.countWaiting")
+    )
+
+  return { claim, find, findForUpdate, save, release, countWaiting }
 })
 
 // The table `relayer_balances`. `HealthRepo` writes it with the result of a check.

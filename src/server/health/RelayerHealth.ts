@@ -161,6 +161,7 @@ export class RelayerHealth extends Context.Service<
           id: first.id,
           code: why.code,
           since: DateTime.makeUnsafe(first.transaction.causeSince),
+          count: yield* repo.countWaiting(relayerNumber),
           words: networks.of(first.chain).rules.explain(why, false)
         }
       })

@@ -7,6 +7,7 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { Page, PageRequest, Unreadable } from "../../domain/request/Page.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
 import { advancingCodes } from "../../networks/core/Cause.ts"
+import type { KnownCode } from "../../networks/core/Cause.ts"
 import { seqOf } from "../../sql/Rows.ts"
 import { RowMacs } from "../secrets/Secrets.ts"
 
@@ -189,3 +190,34 @@ export const waitingRelayers = (sql: SqlClient.SqlClient) => {
     sql`SELECT o.relayer_number FROM transactions o WHERE ${states} AND ${isWaiting(sql)} AND o.relayer_number IS NOT NULL`
   return sql`${part(sql`o.state = 'pending'`)} UNION ALL ${part(sql`o.state IN ('signed', 'submitted', 'mined')`)}`
 }
+
+/** Codes of pending transactions that wait for their turn, or for those in front of them. */
+const followingCodes = [
+  "queued",
+  "lane_window_full",
+  "waits_for_predecessors"
+] as const satisfies ReadonlyArray<KnownCode>
+
+/**
+ * The open transactions of the relayers. `held`: it waits by itself, as the condition about `o` says. `follows`: it is queued behind a
+ * held one of its relayer: behind a pending one by their turns, behind one in flight once the window of its lane is full.
+ */
+// Of each relayer alone, by its index: a join with all transactions could read every one of them.
+export const withFollowing = (
+  sql: SqlClient.SqlClient,
+  relayers: Statement.Fragment,
+  isHeld: Statement.Fragment
+) => sql`
+  SELECT r.relayer_number, s.*, s.is_pending AND s.may_follow AND bool_or(s.is_pending AND (s.held OR s.is_stopped))
+    OVER (PARTITION BY r.relayer_number ORDER BY -s.priority, greatest(s.created_at, s.not_before), s.number) AS follows
+  FROM (SELECT DISTINCT relayer_number FROM (${relayers}) given) r CROSS JOIN LATERAL (
+    SELECT o.relayer_id, o.code, o.figures, o.priority, o.created_at, o.not_before, o.number,
+      o.state = 'pending' AS is_pending, ${isHeld} AS held, o.code = ANY(${followingCodes}::text[]) AS may_follow,
+      o.code = 'lane_window_full' AND bool_or(o.state <> 'pending' AND ${isHeld}) OVER () AS is_stopped
+    FROM transactions o WHERE o.relayer_number = r.relayer_number AND o.state BETWEEN 'mined' AND 'submitted'
+  ) s`
+
+/** Of each of the relayers that has any: how many of its open transactions wait, with those that are queued behind them. */
+export const waitingCounts = (sql: SqlClient.SqlClient, relayers: Statement.Fragment) => sql`
+  SELECT f.relayer_number, count(*) AS count FROM (${withFollowing(sql, relayers, isWaiting(sql))}) f
+  WHERE f.held OR f.follows GROUP BY f.relayer_number`

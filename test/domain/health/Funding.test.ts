@@ -82,18 +82,31 @@ describe("the explanation of a relayer whose checks succeed", () => {
     const id = TransactionId.make("4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b")
     const since = DateTime.makeUnsafe(1_000)
     const words = { reason: "The base fee is too high.", next: "It is checked again with each block." }
-    const capped = said(0n, 100n, { id, code: "gas_price_above_cap", since, words })
+    const capped = said(0n, 100n, { id, code: "gas_price_above_cap", since, count: 1, words })
     assert.deepInclude(capped, {
       state: "waiting",
       code: "transaction_waits",
       reason: `Transaction ${id} waits. The base fee is too high.`,
       next: "It is checked again with each block.",
-      front: { transaction_id: id, code: "gas_price_above_cap", since },
+      front: { transaction_id: id, code: "gas_price_above_cap", since, count: 1 },
       since
     })
-    const funds = said(60n, 100n, { id, code: "insufficient_funds", since, words })
+    const funds = said(60n, 100n, { id, code: "insufficient_funds", since, count: 1, words })
     assert.strictEqual(funds.code, "waiting_for_funds")
     assert.strictEqual(funds.reason, `Transaction ${id} waits for funds. The last check found everything else well.`)
+  })
+
+  it("says how many transactions wait in all", () => {
+    const id = TransactionId.make("4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b")
+    const words = { reason: "The base fee is too high.", next: "It is checked again with each block." }
+    const of = (code: "gas_price_above_cap" | "insufficient_funds") =>
+      said(60n, 100n, { id, code, since: DateTime.makeUnsafe(0), count: 3, words })
+    assert.include(of("gas_price_above_cap").reason, "too high. In all, 3 transactions of the relayer wait.")
+    assert.include(
+      of("insufficient_funds").reason,
+      "waits for funds. In all, 3 transactions of the relayer wait. The last"
+    )
+    assert.strictEqual(of("insufficient_funds").front?.count, 3)
   })
 
   it("says first what is wrong with a relayer that the service has disabled", () => {

@@ -121,6 +121,39 @@ layerEach(TestApi.layer())("what needs attention", (it) => {
     })
   )
 
+  it.effect("counts what is queued behind what waits, of the same relayer", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* insertRelayers(4)
+      const counts = Effect.map(look(), (items) => items.map(({ code, transactions }) => [code, transactions.count]))
+      /** Sets the codes of the transactions of a relayer in their turns; those with a nonce are in flight. */
+      const become = (relayer: number, rows: ReadonlyArray<readonly [code: string, nonce?: number, host?: string]>) =>
+        Effect.gen(function* () {
+          const ids = yield* LedgerRows.insert(LedgerRows.account(relayer), rows.length)
+          for (const [index, [code, nonce, host]] of rows.entries()) {
+            const figures = JSON.stringify(host === undefined ? {} : { host })
+            yield* sql`
+              UPDATE transactions SET code = ${code}, code_since = to_timestamp(0) - interval '1 hour',
+                created_at = to_timestamp(${index}::float8), state = ${nonce === undefined ? "pending" : "submitted"},
+                nonce = ${nonce ?? null}::bigint, figures = ${figures}::text::json
+              WHERE id = ${ids[index] ?? ""}::uuid`
+          }
+        })
+      yield* become(1, [["queued"], ["insufficient_funds"], ["queued"], ["queued"], ["not_before"]])
+      yield* become(2, [["queued"], ["queued"]])
+      assert.deepStrictEqual(yield* counts, [["insufficient_funds", 3]])
+      // Those in flight stop the others only when the window of their lane is full.
+      yield* become(3, [["providers_disagree", 1], ["providers_disagree", 2], ["queued"]])
+      assert.deepStrictEqual((yield* counts)[0], ["providers_disagree", 2])
+      yield* become(4, [["chain_stalled", 1, "a.example"], ["queued"], ["lane_window_full"], ["queued"]])
+      assert.deepStrictEqual(yield* counts, [
+        ["providers_disagree", 2],
+        ["chain_stalled", 3],
+        ["insufficient_funds", 3]
+      ])
+    })
+  )
+
   it.effect("is a transaction that a price holds for ten blocks of its chain, and at least 30 seconds", () =>
     Effect.gen(function* () {
       const held = Effect.fnUntraced(function* (ago: string) {

@@ -1,9 +1,12 @@
 // The metrics with a series for each relayer.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { authenticateRows } from "../../../testkit/authenticateRows.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { relayerAt } from "./RelayerAt.ts"
 
@@ -38,6 +41,22 @@ layer(TestApi.layer({ metricsPerRelayer: true }))("the metrics of each relayer",
       yield* seriesOf("relayer_enabled", (text) => !text.includes(id))
       const { text } = yield* api.call("/debug/metrics/scrape", { key: null })
       assert.notInclude(text, id)
+    })
+  )
+})
+
+layer(TestApi.layer({ metricsPerRelayer: true }))("the metrics of a relayer whose transactions wait", (it) => {
+  it.effect("say how many of them wait, with those that are queued behind others", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql.withTransaction(Effect.andThen(LedgerRows.insertRelayers(2), authenticateRows()))
+      const [first = ""] = yield* LedgerRows.insert(LedgerRows.account(1), 3)
+      yield* LedgerRows.insert(LedgerRows.account(2), 2)
+      yield* sql`UPDATE transactions SET code = 'insufficient_funds' WHERE id = ${first}::uuid`
+      const labels = (id: string) => `{relayer_id="${id}",network_type="evm",network="sepolia"}`
+      const text = yield* seriesOf("relayer_waiting", (text) => text.includes('"r2"'))
+      assert.include(text, `relayer_waiting${labels("r1")} 3\n`)
+      assert.include(text, `relayer_waiting${labels("r2")} 0\n`)
     })
   )
 })

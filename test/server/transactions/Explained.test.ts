@@ -129,10 +129,13 @@ layerEach(TestApi.layer())("an explanation", (it) => {
         ({ json }) => json.data as Explained & { readonly state: string; readonly front?: object }
       )
       assert.deepInclude(yield* said, { state: "healthy", code: "all_well" })
+      // It is queued behind the first one.
+      yield* send({ to: receiver })
       yield* become(id, { code: "gas_price_above_cap", figures: { base_fee: "42", cap: "40", limit: "cap" } })
       const waiting = yield* said
       assert.deepInclude(waiting, { state: "waiting", code: "transaction_waits" })
-      assert.deepInclude(waiting.front, { transaction_id: id, code: "gas_price_above_cap" })
+      assert.deepInclude(waiting.front, { transaction_id: id, code: "gas_price_above_cap", count: 2 })
+      assert.include(waiting.reason, "In all, 2 transactions of the relayer wait.")
       assert.match(
         waiting.reason,
         new RegExp(`^Transaction ${id} waits\\. The base fee of the next block is 42 wei per gas`)
