@@ -88,6 +88,15 @@ describe("the monitoring of deploy/", () => {
     assert.deepStrictEqual([...named].sort(), [...operatorCodes].sort())
   })
 
+  it("alerts about relayers whose transactions wait, with and without the metrics of each relayer", () => {
+    const waiting = rules.filter(({ expr }) => /relayer_waiting|state="waiting"/.test(expr))
+    assert.deepStrictEqual(
+      waiting.map(({ alert }) => alert),
+      ["EffectRelayerRelayersWaiting", "EffectRelayerRelayerWaiting"]
+    )
+    assert.include(waiting[1]?.annotations.summary, "{{ $value }} transactions")
+  })
+
   it("names every metric of the service in operate.md", () => {
     const manual = read("docs/operate.md")
     for (const name of names) assert.include(manual, name)
