@@ -7,7 +7,16 @@ import type { OpenApiDocument } from "../../scripts/console/Forms.ts"
 import { smallestUnits } from "../../web/src/data/Amounts.ts"
 import type { Unit } from "../../web/src/data/Amounts.ts"
 import { unitOf } from "../../web/src/data/Chains.ts"
-import { bodyOf, changesOf, enteredOf, hintOf, patchOf, unitKey, withText } from "../../web/src/data/FormFields.ts"
+import {
+  bodyOf,
+  changesOf,
+  enteredOf,
+  fieldOfMoment,
+  hintOf,
+  patchOf,
+  unitKey,
+  withText
+} from "../../web/src/data/FormFields.ts"
 
 const root = new URL("../../", import.meta.url)
 const document = JSON.parse(fs.readFileSync(new URL("openapi.json", root), "utf8")) as OpenApiDocument
@@ -93,6 +102,34 @@ describe("forms", () => {
     assert.deepStrictEqual(bodyOf(form, typed, ether).json, { to: "0xab", value: "5" })
     const inEther = withText(form, {}, "value", "5", ether)
     assert.deepStrictEqual(bodyOf(form, inEther, ether).json, { value: String(5n * 10n ** 18n) })
+  })
+
+  it("take the limits of an API key in units of their networks, whatever the form is about, and moments in UTC", () => {
+    const form = forms["CreateApiKeyRequest"] ?? []
+    const entered = {
+      "transaction_limits.max_value": "1.5",
+      "transaction_limits.solana.max_value": "2",
+      "transaction_limits.stellar.max_fee_per_day": "0.5",
+      expires_at: "2036-01-01T12:30"
+    }
+    const { json } = bodyOf(form, entered, unitOf("key", undefined, undefined))
+    assert.deepStrictEqual(json, {
+      expires_at: "2036-01-01T12:30:00.000Z",
+      transaction_limits: {
+        max_value: "1500000000000000000",
+        solana: { max_value: "2000000000" },
+        stellar: { max_fee_per_day: "5000000" }
+      }
+    })
+    const [hint] = form.flatMap((field) =>
+      field.name === "transaction_limits.solana.max_value" ? [hintOf(field, ether)] : []
+    )
+    assert.strictEqual(hint, "Most that one transaction may send.")
+    assert.deepStrictEqual(["2036-01-01T12:30:00.000Z", "2036-01-01T12:30:05Z", "tomorrow"].map(fieldOfMoment), [
+      "2036-01-01T12:30:00",
+      "2036-01-01T12:30:05",
+      ""
+    ])
   })
 
   it("name what is wrong at each field, and send nothing of it", () => {

@@ -4,7 +4,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { amountsIn, smallestUnits } from "../../web/src/data/Amounts.ts"
 import { movesOf } from "../../web/src/data/Moves.ts"
-import { ConsoleWindow, Whole, fieldOf, textOf, transactionIds } from "../../testkit/ConsoleWindow.ts"
+import { ConsoleWindow, Whole, fieldOf, objectOf, textOf, transactionIds } from "../../testkit/ConsoleWindow.ts"
 import type { Shown } from "../../testkit/ConsoleWindow.ts"
 
 const receiver = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -305,6 +305,42 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console
         await shown.click(await button(shown, "Create"))
         await shown.until("the request", () => shown.asked.length > 0)
         assert.deepStrictEqual(fieldOf(shown.asked[0]?.body, "relayer_ids"), ["dev-evm"])
+      })
+    })
+  )
+
+  it.effect("takes the limits of a key in units of their networks, folded, and its end in UTC", () =>
+    Effect.gen(function* () {
+      const { open } = yield* ConsoleWindow
+      const shown = yield* open({ answer: ({ method }) => (method === "POST" ? {} : undefined) })
+      yield* Effect.promise(async () => {
+        await shown.goto("new/key")
+        const limits = await shown.until("the limits", () => shown.document.querySelector(".form details"))
+        assert.isFalse(limits.hasAttribute("open"))
+        assert.strictEqual(textOf(limits.querySelector("summary")), "Limits of what it may send (optional)")
+        assert.lengthOf(shown.all(".field", limits), 10)
+        await enter(shown, "name", "payouts")
+        await enter(shown, "expires_at", "2036-01-01T12:30")
+        await shown.unfold(limits)
+        await enter(shown, "transaction_limits.max_value", "1.5")
+        await enter(shown, "transaction_limits.solana.max_value", "2")
+        await enter(shown, "transaction_limits.stellar.max_fee_per_day", "0.5")
+        assert.include(textOf(limits), "= 1,500,000,000,000,000,000 wei")
+        assert.include(textOf(limits), "= 2,000,000,000 lamport")
+        const box = await shown.until("transactions:read", () =>
+          shown.all("label").find((label) => textOf(label).startsWith("transactions:read "))
+        )
+        await shown.click(box.querySelector("input") ?? box)
+        await shown.click(await button(shown, "Create"))
+        await shown.until("the request", () => shown.asked.length > 0)
+        assert.deepInclude(objectOf(shown.asked[0]?.body), {
+          expires_at: "2036-01-01T12:30:00.000Z",
+          transaction_limits: {
+            max_value: "1500000000000000000",
+            solana: { max_value: "2000000000" },
+            stellar: { max_fee_per_day: "5000000" }
+          }
+        })
       })
     })
   )

@@ -331,6 +331,7 @@ export const words = {
     field: "Field",
     before: "Before",
     after: "After",
+    limits: "Limits of what it may send (optional)",
     review: "What changes",
     save: "Save",
     saving: "Saving …",
@@ -350,7 +351,7 @@ export const words = {
       choices: "",
       lines: "One per line.",
       urls: "One URL per line; a weight from 0 to 100 may follow after a space.",
-      moment: "Date and time with time zone.",
+      moment: "Date and time in UTC.",
       json: "JSON."
     },
     problems: {
@@ -361,7 +362,7 @@ export const words = {
       required: "This field is required.",
       not_json: "This is no valid JSON.",
       not_integer: "Enter a whole number.",
-      not_moment: "Enter a date and time such as 2026-01-02T03:04:05Z.",
+      not_moment: "Enter a date and a time.",
       not_weight: "Enter one URL per line, and after it at most one whole number."
     }
   },

@@ -32,12 +32,14 @@ const limitsOfType = <A extends Schema.Constraint>(
     max_value: maybe(DecimalUint64, {
       change: upperLimit,
       description: `Most ${units[type]} that one transaction may send.`,
-      examples: ["2000000000"]
+      examples: ["2000000000"],
+      unit: "native"
     }),
     max_fee_per_day: maybe(DecimalUint64, {
       change: upperLimit,
       description: `Most ${units[type]} that transactions may pay in fees within 24 hours. ${descendantsCount}`,
-      examples: ["50000000"]
+      examples: ["50000000"],
+      unit: "native"
     }),
     receivers: maybe(list(Address), {
       change: onlyListed,
@@ -67,12 +69,14 @@ export const TransactionLimits = Schema.Struct({
   max_value: maybe(Wei, {
     change: upperLimit,
     description: "Most wei that one transaction may send on evm networks.",
-    examples: ["1000000000000000000"]
+    examples: ["1000000000000000000"],
+    unit: "native"
   }),
   max_fee_per_day: maybe(Wei, {
     change: upperLimit,
     description: `Most wei that transactions may pay in fees on evm networks within 24 hours. ${descendantsCount}`,
-    examples: ["50000000000000000"]
+    examples: ["50000000000000000"],
+    unit: "native"
   }),
   receivers: maybe(list(EvmReceiver), {
     change: onlyListed,

@@ -68,7 +68,7 @@ export interface Quantity {
 }
 
 /** An evm amount of a network whose symbol is not known. */
-const ofSomeChain: Unit = { ...smallestUnits.evm, symbol: "× 10¹⁸ wei" }
+export const ofSomeChain: Unit = { ...smallestUnits.evm, symbol: "× 10¹⁸ wei" }
 
 const written = /(\d+) (wei|lamports?|stroops?)( per gas)?(?![\w])/g
 

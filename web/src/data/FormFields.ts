@@ -1,6 +1,6 @@
 // The fields of a form, which the build derives from the schemas of the contract, and the JSON that they make.
 import { DateTime } from "effect"
-import { exact, gwei, parse, shown } from "./Amounts.ts"
+import { exact, gwei, ofSomeChain, parse, shown, smallestUnits } from "./Amounts.ts"
 import type { AmountProblem, Unit } from "./Amounts.ts"
 
 export type FieldKind =
@@ -47,17 +47,27 @@ export type Problems = Readonly<Record<string, Problem | string>>
 /** The key under which the chosen unit of an amount is entered: its decimals. */
 export const unitKey = (name: string): string => `${name}#decimals`
 
+/** Fields of an API key that say what it may send. Those of other networks than evm have the network type in their name. */
+export const limitsPrefix = "transaction_limits."
+
+/** The native token of the amount of a field. `native`: that of what the form is about. */
+export const nativeOf = ({ name }: FormField, native: Unit): Unit => {
+  if (!name.startsWith(limitsPrefix)) return native
+  const [, type] = name.split(".")
+  return type === "solana" || type === "stellar" ? smallestUnits[type] : ofSomeChain
+}
+
 /** Decimals in which an amount is entered. */
 export const decimalsOf = (field: FormField, entered: Entered, native: Unit): number => {
   if (field.unit === undefined) return 0
   const chosen = entered[unitKey(field.name)]
-  return chosen === undefined ? (field.unit === "price" ? 9 : native.decimals) : Number(chosen)
+  return chosen === undefined ? (field.unit === "price" ? 9 : nativeOf(field, native).decimals) : Number(chosen)
 }
 
 /** The hint of a field in the unit in which its amount is entered: descriptions of the API have the smallest unit. */
 export const hintOf = (field: FormField, native: Unit): string => {
   if (field.unit === undefined) return field.hint
-  const unit = field.unit === "price" ? gwei : native
+  const unit = field.unit === "price" ? gwei : nativeOf(field, native)
   return field.hint
     .replace(/,? in (wei per gas|wei|lamports|stroops)\b/g, "")
     .replace(/^(Wei|Lamports|Stroops) /, "Amount ")
@@ -94,8 +104,19 @@ const jsonOf = (text: string): Read => {
   }
 }
 
+/** As a field of date and time has it, which knows no time zone. */
+const withoutZone = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/
+
+/** The text of a moment in UTC as a field of date and time takes it. Empty: it is no such text. */
+export const fieldOfMoment = (text: string): string => {
+  const field = text.replace(/(\.\d+)?Z$/, "")
+  return withoutZone.test(field) ? field : ""
+}
+
+/** A moment without a time zone is one in UTC. */
 const momentOf = (text: string): Read => {
-  const moment = DateTime.make(text.trim())
+  const given = text.trim()
+  const moment = DateTime.make(withoutZone.test(given) ? `${given}Z` : given)
   return moment._tag === "None" ? { problem: "not_moment" } : { value: DateTime.formatIso(moment.value) }
 }
 

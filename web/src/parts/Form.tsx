@@ -1,7 +1,7 @@
 // A form of the fields that the build derives from a schema. Each problem is at its field.
 import { useEffect, useRef } from "preact/hooks"
 import { exact, grouped, parse } from "../data/Amounts.ts"
-import { decimalsOf, hintOf, withText } from "../data/FormFields.ts"
+import { decimalsOf, hintOf, limitsPrefix, nativeOf, withText } from "../data/FormFields.ts"
 import type { Entered, Form, Problem, Problems } from "../data/FormFields.ts"
 import { words } from "../words.ts"
 import { Input, idOf } from "./FormInputs.tsx"
@@ -107,14 +107,33 @@ export const SchemaForm = ({ form, problems, entered, onChange, ...rest }: Props
     element.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus()
   }, [problems])
   const set = (name: string, value: string) => onChange(withText(form, entered, name, value, rest.native))
+  const shown = form.filter(({ fixed }) => fixed === undefined)
+  const limits = shown.filter(({ name }) => name.startsWith(limitsPrefix))
+  // They stay open, so that a field whose text is removed stays, too.
+  const isOpen = useRef(false)
+  isOpen.current ||= limits.some(({ name }) => problems[name] !== undefined || (entered[name] ?? "") !== "")
+  const fieldsOf = (fields: Form) =>
+    fields.map((field) => (
+      <Field
+        key={field.name}
+        {...rest}
+        field={field}
+        problem={problems[field.name]}
+        entered={entered}
+        set={set}
+        native={nativeOf(field, rest.native)}
+      />
+    ))
   return (
     <div class="form" ref={element}>
       <Others form={form} problems={problems} />
-      {form
-        .filter(({ fixed }) => fixed === undefined)
-        .map((field) => (
-          <Field key={field.name} field={field} problem={problems[field.name]} entered={entered} set={set} {...rest} />
-        ))}
+      {fieldsOf(shown.filter((field) => !limits.includes(field)))}
+      {limits.length > 0 && (
+        <details open={isOpen.current}>
+          <summary>{text.limits}</summary>
+          <div class="form">{fieldsOf(limits)}</div>
+        </details>
+      )}
     </div>
   )
 }

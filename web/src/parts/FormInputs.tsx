@@ -1,6 +1,6 @@
 // The inputs of a form's fields: text, an amount with its unit, a choice, check boxes.
 import type { Unit } from "../data/Amounts.ts"
-import { decimalsOf, unitKey } from "../data/FormFields.ts"
+import { decimalsOf, fieldOfMoment, unitKey } from "../data/FormFields.ts"
 import type { Entered, FormField, Problem } from "../data/FormFields.ts"
 import { grantText } from "../data/Keys.ts"
 import { makeSigningKey } from "../data/SigningKey.ts"
@@ -149,6 +149,17 @@ export const Input = (props: InputProps) => {
   if (options !== undefined) return <Choice options={options} props={props} />
   if (multiline.has(field.kind)) {
     return <textarea {...shared} rows={3} onInput={({ currentTarget }) => set(field.name, currentTarget.value)} />
+  }
+  if (field.kind === "moment") {
+    return (
+      <input
+        {...shared}
+        type="datetime-local"
+        step="1"
+        value={fieldOfMoment(shared.value)}
+        onInput={({ currentTarget }) => set(field.name, currentTarget.value)}
+      />
+    )
   }
   return (
     <span class="amount-input">
