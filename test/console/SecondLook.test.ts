@@ -345,6 +345,23 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console
     })
   )
 
+  it.effect("lists each signer with one address, and the others folded", () =>
+    Effect.gen(function* () {
+      const { open } = yield* ConsoleWindow
+      const shown = yield* open()
+      yield* Effect.promise(async () => {
+        await shown.goto("signers")
+        const row = await shown.until("dev-evm", () =>
+          shown.all("tbody tr").find((row) => textOf(row).startsWith("dev-evm"))
+        )
+        const more = row.querySelector("details")
+        assert.lengthOf(shown.all(".two", row), 3)
+        assert.strictEqual(textOf(more?.querySelector("summary")), "2 more")
+        assert.lengthOf(shown.all(".two", more ?? undefined), 2)
+      })
+    })
+  )
+
   it.effect("says that a relayer waits, and leads to the transaction that waits first", () =>
     Effect.gen(function* () {
       const { open, recorded } = yield* ConsoleWindow

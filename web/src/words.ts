@@ -655,6 +655,7 @@ export const words = {
     type: "Type",
     state: "State",
     addresses: "Addresses",
+    moreAddresses: (count: number) => (count === 1 ? "1 more" : `${count} more`),
     check: "Check",
     verify: "Verify",
     verifying: "Verifying …",

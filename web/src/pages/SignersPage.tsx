@@ -84,16 +84,38 @@ const Verify = ({ id }: { readonly id: string }) => {
   )
 }
 
+const Address = ({ of: [type, address] }: { readonly of: readonly [type: string, address: unknown] }) => (
+  <span class="two">
+    <small>{type}</small>
+    <Code text={String(address)} />
+  </span>
+)
+
 const Addresses = ({ signer }: { readonly signer: Signer }) => (
   <>
-    {Object.entries(signer.addresses).map(([type, address]) => (
-      <span key={type} class="two">
-        <small>{type}</small>
-        <Code text={String(address)} />
-      </span>
+    {Object.entries(signer.addresses).map((entry) => (
+      <Address key={entry[0]} of={entry} />
     ))}
   </>
 )
+
+/** A row of the list has the first address; the others open below it. */
+const FirstAddress = ({ signer }: { readonly signer: Signer }) => {
+  const [first, ...others] = Object.entries(signer.addresses)
+  return (
+    <>
+      {first !== undefined && <Address of={first} />}
+      {others.length > 0 && (
+        <details>
+          <summary>{text.moreAddresses(others.length)}</summary>
+          {others.map((entry) => (
+            <Address key={entry[0]} of={entry} />
+          ))}
+        </details>
+      )}
+    </>
+  )
+}
 
 const State = ({ signer }: { readonly signer: Signer }) =>
   "disabled_reason" in signer && signer.disabled_reason !== undefined ? (
@@ -115,7 +137,7 @@ const columnsFor = (mayVerify: boolean): ReadonlyArray<Column<Signer>> => [
     head: text.state,
     cell: (signer) => <State signer={signer} />
   },
-  { head: text.addresses, cell: (signer) => <Addresses signer={signer} /> },
+  { head: text.addresses, cell: (signer) => <FirstAddress signer={signer} /> },
   ...(mayVerify ? [{ head: text.check, cell: ({ id }: Signer) => <Verify id={id} /> }] : [])
 ]
 
