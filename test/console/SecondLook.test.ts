@@ -362,6 +362,27 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console
     })
   )
 
+  it.effect("asks once for a relayer that is not there", () =>
+    Effect.gen(function* () {
+      const { open } = yield* ConsoleWindow
+      const asked: Array<string> = []
+      const shown = yield* open({
+        answer: ({ path }) => {
+          if (!path.startsWith("/api/v1/relayers/gone")) return undefined
+          asked.push(path)
+          return new Whole({ success: false, data: null, message: "Relayer not found" }, 404)
+        }
+      })
+      yield* Effect.promise(async () => {
+        await shown.goto("relayers/gone")
+        await shown.shows("Nothing here has this id, or this key may not see it", ".failed b")
+        await shown.shows("gone", "h1")
+        assert.deepStrictEqual(asked, ["/api/v1/relayers/gone"])
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+
   it.effect("says that a relayer waits, and leads to the transaction that waits first", () =>
     Effect.gen(function* () {
       const { open, recorded } = yield* ConsoleWindow

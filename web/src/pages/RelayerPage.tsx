@@ -31,6 +31,7 @@ import { markOf, relayerMark } from "../parts/States.ts"
 import { transactionHref } from "../parts/TransactionRows.tsx"
 import { Tag } from "../parts/Tag.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
+import type { Shown } from "../parts/useAtom.ts"
 import { useEventsAbout } from "../parts/useEvents.ts"
 import { FirstCheck } from "./relayer/FirstCheck.tsx"
 import { RelayerEvents, RelayerTransactions } from "./relayer/Lists.tsx"
@@ -202,50 +203,69 @@ const Content = ({ details, tab }: { readonly details: Details; readonly tab: st
   )
 }
 
-export const RelayerPage = () => {
-  const { params } = useRoute()
-  const id = params["id"] ?? ""
-  const details = useQuery(relayerById(id), refreshed)
+const crumbs = [{ href: "/console/relayers", label: text.title }]
+
+/** A relayer that exists: only then the service is asked for more of it. */
+const FoundRelayer = ({
+  query,
+  found,
+  tab
+}: {
+  readonly query: Shown<Details>
+  readonly found: Details
+  readonly tab: string
+}) => {
+  const relayer = found.value
+  const { id } = relayer
   const said = useQuery(relayerExplanation(id), refreshed)
-  const relayer = details.value?.value
   useEventsAbout(
     ({ type, resource_id }) => type.startsWith("relayer.") && resource_id === id,
     () => refresh(relayerById(id), relayerExplanation(id))
   )
   return (
     <Page
-      title={relayer?.name ?? id}
-      crumbs={[{ href: "/console/relayers", label: text.title }]}
+      title={relayer.name}
+      crumbs={crumbs}
       heading={
-        relayer === undefined ? undefined : (
-          <>
-            <bdi>{relayer.name}</bdi>{" "}
-            <Tag {...(said.value === undefined || relayer.paused ? relayerMark(relayer) : markOf(said.value.state))} />
-          </>
-        )
+        <>
+          <bdi>{relayer.name}</bdi>{" "}
+          <Tag {...(said.value === undefined || relayer.paused ? relayerMark(relayer) : markOf(said.value.state))} />
+        </>
       }
       sub={
-        relayer === undefined ? undefined : (
-          <>
-            <code>{relayer.id}</code> ·{" "}
-            <ResourceLink type="network" id={`${relayer.network_type}:${relayer.network}`} /> ·{" "}
-            <Code text={relayer.address} full />
-          </>
-        )
+        <>
+          <code>{id}</code> · <ResourceLink type="network" id={`${relayer.network_type}:${relayer.network}`} /> ·{" "}
+          <Code text={relayer.address} full />
+        </>
       }
-      actions={details.value === undefined ? undefined : <Actions id={id} details={details.value} />}
+      actions={<Actions id={id} details={found} />}
     >
-      <Loaded query={details} rows={6}>
+      <Loaded query={query} rows={6}>
         {(value) => (
           <>
             <FirstCheck relayer={value.value} said={said.value} />
             <Loaded query={said} rows={1}>
               {(said) => <Explanation relayer={value.value} said={said} />}
             </Loaded>
-            <Content details={value} tab={params["tab"] ?? ""} />
+            <Content details={value} tab={tab} />
           </>
         )}
       </Loaded>
     </Page>
+  )
+}
+
+export const RelayerPage = () => {
+  const { params } = useRoute()
+  const id = params["id"] ?? ""
+  const query = useQuery(relayerById(id), refreshed)
+  return query.value === undefined ? (
+    <Page title={id} crumbs={crumbs}>
+      <Loaded query={query} rows={6}>
+        {() => null}
+      </Loaded>
+    </Page>
+  ) : (
+    <FoundRelayer key={id} query={query} found={query.value} tab={params["tab"] ?? ""} />
   )
 }
