@@ -1,5 +1,5 @@
-// Releases the version of package.json. It packs the service, its client and its signers of PKCS#11 into the folder `release`, beside the bill of
-// materials, the chart of Helm, their provenance and their checksums, publishes these bytes, builds and pushes the image, and tags the commit. `--dry-run`
+// Releases the version of package.json. It packs the service, its client, its signers of PKCS#11 and its facilitator of x402 into the folder `release`, beside the
+// bill of materials, the chart of Helm, their provenance and their checksums, publishes these bytes, builds and pushes the image, and tags the commit. `--dry-run`
 // packs and checks everything and changes nothing outside; without a Docker daemon it leaves out the image. `npm version` comes before it.
 import { DateTime } from "effect"
 import { execFileSync, spawnSync } from "node:child_process"
