@@ -1,6 +1,6 @@
 // Releases the version of package.json. It packs the service, its client, its signers of PKCS#11 and its facilitator of x402 into the folder `release`, beside the
 // bill of materials, the chart of Helm, their provenance and their checksums, publishes these bytes, builds and pushes the image, and tags the commit. `--dry-run`
-// packs and checks everything and changes nothing outside; without a Docker daemon it leaves out the image. `npm version` comes before it.
+// packs and checks everything and changes nothing outside; without helm it leaves out the chart, without a Docker daemon the image, and says so. `npm version` comes before it.
 import { DateTime } from "effect"
 import { execFileSync, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -143,7 +143,8 @@ for (const [name, expected] of Object.entries(needed)) {
 }
 fs.copyFileSync(path.join(root, "sbom.json"), path.join(output, "sbom.json"))
 if (succeeds("helm", "version")) run("helm", "package", "deploy/helm", "--destination", output)
-else demand(isDryRun, "the chart is not packed, because there is no helm")
+else if (isDryRun) say("chart: not packed, because there is no helm")
+else demand(false, "the chart is not packed, because there is no helm")
 
 const artefacts = fs.readdirSync(output).map((name) => ({ name, bytes: fs.readFileSync(path.join(output, name)) }))
 const { GITHUB_REPOSITORY, GITHUB_SERVER_URL, GITHUB_WORKFLOW_REF } = process.env
