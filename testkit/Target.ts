@@ -31,6 +31,16 @@ export const listen = (server: net.Server) =>
       })
   )
 
+/** Listens on the port of 127.0.0.1, or on a free one if another program has it. */
+export const listenAt = (server: net.Server, usualPort: number, listening: (port: number) => void): void => {
+  server.once("listening", () => listening((server.address() as net.AddressInfo).port))
+  server.once("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EADDRINUSE") throw error
+    server.listen(0, "127.0.0.1")
+  })
+  server.listen(usualPort, "127.0.0.1")
+}
+
 /** Waits until all connections are closed. */
 export const closed = ({ sockets }: { readonly sockets: ReadonlyArray<net.Socket> }) =>
   Effect.promise(() =>

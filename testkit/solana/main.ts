@@ -1,7 +1,8 @@
 // Runs a cluster with one node as a process of its own: `node testkit/solana/main.ts --port 8899 --data DIRECTORY`.
-// It writes one line of JSON when it listens: `{"url":"http://127.0.0.1:8899","bank":"transfers"}`.
-import type { AddressInfo } from "node:net"
+// If another program has the port, it listens on a free one. It writes one line of JSON when it listens:
+// `{"url":"http://127.0.0.1:8899","bank":"transfers"}`.
 import { parseArgs } from "node:util"
+import { listenAt } from "../Target.ts"
 import * as Bank from "./Bank.ts"
 import * as Cluster from "./Cluster.ts"
 import { open } from "./Journal.ts"
@@ -33,8 +34,7 @@ const tick = () => {
   makeBlock()
 }
 
-server.listen(Number(values.port), "127.0.0.1", () => {
-  const { port } = server.address() as AddressInfo
+listenAt(server, Number(values.port), (port) => {
   const bank = machine === undefined ? "transfers" : "agave"
   process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}`, bank })}\n`)
 })

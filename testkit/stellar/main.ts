@@ -1,10 +1,11 @@
 // Runs the stand-in ledger as a process of its own:
 // `node testkit/stellar/main.ts --port 8000 --ledger-ms 5000 --providers 1 --data DIRECTORY`.
+// If another program has the port, it listens on a free one, and writes one line of JSON when it listens:
+// `{"url":"http://127.0.0.1:8000/0","control":"http://127.0.0.1:8000/control"}`.
 // With `--announce`, it writes a line for each closed ledger: `{"ledger":60000001,"at":1900000000123}`, with Unix milliseconds.
-// It writes one line of JSON when it listens: `{"url":"http://127.0.0.1:8000/0","control":"http://127.0.0.1:8000/control"}`.
 import * as http from "node:http"
-import type { AddressInfo } from "node:net"
 import { parseArgs } from "node:util"
+import { listenAt } from "../Target.ts"
 import { open } from "./Journal.ts"
 import { Network } from "./Network.ts"
 import { StandIn } from "./Serving.ts"
@@ -41,8 +42,7 @@ if (reserve !== undefined) network.store.voted = { ...network.store.voted, baseR
 const standIn = new StandIn(network)
 const server = http.createServer((request, response) => void standIn.listener(request, response))
 
-server.listen(Number(values.port), "127.0.0.1", () => {
-  const { port } = server.address() as AddressInfo
+listenAt(server, Number(values.port), (port) => {
   const base = `http://127.0.0.1:${port}`
   process.stdout.write(`${JSON.stringify({ url: `${base}/0`, control: `${base}/control` })}\n`)
 })

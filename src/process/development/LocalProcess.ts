@@ -216,7 +216,7 @@ interface Script extends Options {
   readonly usualPort: number
 }
 
-/** Starts a script of the clone that serves a chain. Another program may have the usual port, so a free one follows. */
+/** Starts a script of the clone that serves a chain. If another program has the usual port, the script listens on a free one. */
 export const startScript = Effect.fn("LocalProcess.startScript")(function* ({
   args,
   folder,
@@ -226,13 +226,11 @@ export const startScript = Effect.fn("LocalProcess.startScript")(function* ({
 }: Script) {
   // It would still have the port, and write to the file.
   yield* stopEarlier(path.basename(process.execPath), folder)
-  const startAt = (port: number) =>
-    start({
-      ...options,
-      program: process.execPath,
-      args: [program, "--port", String(port), ...args, "--data", folder]
-    })
-  return yield* Effect.catch(startAt(usualPort), () => startAt(0))
+  return yield* start({
+    ...options,
+    program: process.execPath,
+    args: [program, "--port", String(usualPort), ...args, "--data", folder]
+  })
 })
 
 // Calls of the local chains and of the service's own API, as a user makes them with curl.

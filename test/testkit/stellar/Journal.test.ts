@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import * as fs from "node:fs"
+import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { createInterface } from "node:readline"
@@ -49,13 +50,17 @@ describe("the directory of the stand-in ledger", () => {
       assert.throws(() => open(directory, { ...options, passphrase: "Other" }), /belongs to the network/)
     }))
 
-  it("is used by the process, which continues where it was killed", () =>
+  it("is used by the process, which continues where it was killed, on a free port if another program has its own", () =>
     withDirectory(async (directory) => {
+      const taken = net.createServer().listen(0, "127.0.0.1").unref()
+      await once(taken, "listening")
+      const { port } = taken.address() as net.AddressInfo
       const main = path.resolve(import.meta.dirname, "../../../testkit/stellar/main.ts")
       const run = async () => {
-        const child = spawn(process.execPath, [main, "--ledger-ms", "0", "--data", directory])
+        const child = spawn(process.execPath, [main, "--port", String(port), "--ledger-ms", "0", "--data", directory])
         const [line] = await once(createInterface(child.stdout), "line")
         const { url, control }: { readonly url: string; readonly control: string } = JSON.parse(line)
+        assert.notStrictEqual(new URL(url).port, String(port))
         const post = async (to: string, body: unknown) =>
           (await fetch(to, { method: "POST", body: JSON.stringify(body) })).json()
         const kill = async () => {
@@ -72,5 +77,6 @@ describe("the directory of the stand-in ledger", () => {
       const { result } = await second.rpc({ jsonrpc: "2.0", id: 1, method: "getHealth", params: {} })
       assert.strictEqual(result.latestLedger, ledger)
       await second.kill()
+      taken.close()
     }))
 })
