@@ -76,7 +76,7 @@ describe("docs/stellar.md", () => {
         const dev = yield* start
         const originOf = ({ stellar }: Effect.Success<typeof start>) => new URL(stellar.chainUrl).origin
         const ledger = (yield* Development.processes(place)).find(({ args }) =>
-          args.some((arg) => arg.endsWith("testkit/stellar/main.ts"))
+          args.some((arg) => /testkit\/stellar\/main\.[jt]s$/.test(arg))
         )
         const env = { HOME: home, RELAYER_URL: dev.baseUrl, NO_COLOR: "1" }
         const adapted = (block: string) =>
