@@ -14,6 +14,9 @@ import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
 const run = promisify(execFile)
 
+/** A first start runs `initdb`. */
+const env = { POSTGRES_BIN: "" }
+
 const hasCurl = spawnSync("bash", ["-c", "command -v curl"]).status === 0
 
 /** The printed lines from `export` to the last command. */
@@ -37,7 +40,7 @@ describe.concurrent("the first start", () => {
   it.live.skipIf(!hasCurl)("prints commands that work without changes", () =>
     Effect.gen(function* () {
       const home = yield* folder
-      const service = yield* Service.listen({ folder: home, env: {} })
+      const service = yield* Service.listen({ folder: home, env })
       const [signer, relayer, list, explanation, ...rest] = yield* paste(commands(service.stdout()), home)
       assert.isTrue(signer?.success)
       assert.deepInclude(signer?.data, { id: "hot-1" })
@@ -55,7 +58,7 @@ describe.concurrent("the first start", () => {
     Effect.gen(function* () {
       const home = yield* folder
       const data = path.join(home, "data")
-      const first = yield* Service.listen({ folder: home, env: {} })
+      const first = yield* Service.listen({ folder: home, env })
       const key = (yield* Effect.promise(() => fs.readFile(path.join(data, "api-key"), "utf8"))).trim()
       assert.match(key, /^er_[A-Za-z0-9_-]{43}$/)
       assert.notInclude(first.stdout() + first.stderr(), key)
@@ -66,7 +69,7 @@ describe.concurrent("the first start", () => {
       assert.strictEqual(created.status, 201)
       assert.deepStrictEqual(yield* Service.stop(first), { code: 0, signal: null })
 
-      const second = yield* Service.listen({ folder: home, env: {} })
+      const second = yield* Service.listen({ folder: home, env })
       assert.notInclude(second.stdout(), key)
       assert.include(second.stdout(), path.join(data, "api-key"))
       const kept = yield* second.call("/api/v1/signers/kept", { key })
@@ -80,7 +83,7 @@ describe.concurrent("the first start", () => {
     Effect.gen(function* () {
       const home = yield* folder
       const database = yield* TestDatabase.make
-      const env = Service.onServer(inject("postgres"), database)
+      const onServer = Service.onServer(inject("postgres"), database)
       const client = Effect.map(
         Layer.build(Layer.fresh(PgClient.layer(clientConfig(inject("postgres"), database)))),
         (built) => Context.get(built, SqlClient.SqlClient)
@@ -91,7 +94,7 @@ describe.concurrent("the first start", () => {
         Effect.orDie,
         Effect.map(({ length }) => length > 0)
       )
-      const first = yield* Service.listen({ folder: home, env })
+      const first = yield* Service.listen({ folder: home, env: onServer })
       const request = Effect.tryPromise((signal) =>
         fetch(`${first.baseUrl}/api/v1/signers`, {
           method: "POST",
@@ -133,7 +136,7 @@ describe.concurrent("the first start", () => {
       const before = yield* read(first)
       for (const [path, status] of before) assert.strictEqual(status, 200, path)
       yield* Service.stop(first)
-      assert.deepStrictEqual(yield* read(yield* Service.listen({ folder: home, env })), before)
+      assert.deepStrictEqual(yield* read(yield* Service.listen({ folder: home, env: onServer })), before)
     })
   )
 
@@ -149,7 +152,7 @@ describe.concurrent("the first start", () => {
           const home = yield* folder
           yield* Effect.promise(() => fs.chmod(home, options.mode))
           const isolated = "isolated" in options
-          const { listening, refused } = yield* Service.contest({ folder: home, env: {}, isolated }, [0, 0])
+          const { listening, refused } = yield* Service.contest({ folder: home, env, isolated }, [0, 0])
           assert.strictEqual(listening.length, 1)
           assert.deepStrictEqual(
             refused.map(({ code }) => code),

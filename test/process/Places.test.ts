@@ -11,7 +11,9 @@ const isRoot = process.getuid?.() === 0
 const nobody = { uid: 65534, gid: 65534 }
 
 const works = Effect.fnUntraced(function* (options: Service.Options) {
-  const service = yield* Service.listen(options)
+  // It runs `initdb`.
+  const env = { API_KEY: Service.apiKey, POSTGRES_BIN: "" }
+  const service = yield* Service.listen({ env, ...options })
   const created = yield* service.call("/api/v1/signers", { body: { id: "kept", type: "plain" } })
   assert.strictEqual(created.status, 201)
   assert.deepStrictEqual(yield* Service.stop(service), { code: 0, signal: null })

@@ -117,7 +117,7 @@ describe.concurrent("a signal", () => {
         const home = yield* folder
         const data = path.join(home, "data")
         const entries = Effect.promise(() => fs.readdir(data).catch((): Array<string> => []))
-        const killed = yield* Service.start({ folder: home })
+        const killed = yield* Service.start({ folder: home, env: { API_KEY: Service.apiKey, POSTGRES_BIN: "" } })
         yield* until(
           "initdb",
           Effect.map(entries, (names) => names.some((name) => name.startsWith("postgres.init-")) || undefined)

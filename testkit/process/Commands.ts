@@ -56,7 +56,7 @@ const runHere = Effect.fnUntraced(function* ({
   const output = makeOutput()
   const started: Main.Started = {
     args: flags,
-    variables: { HOME: home, DATA_DIR: path.join(home, "data"), ...env },
+    variables: { HOME: home, DATA_DIR: path.join(home, "data"), ...Service.programs, ...env },
     dotEnv: yield* dotEnvIn(home),
     isTerminal: false
   }

@@ -51,6 +51,10 @@ export interface Options {
   readonly output?: number
 }
 
+/** The setting with the programs of `testkit/Postgres.ts`, which copy a cluster. With an empty POSTGRES_BIN, the service runs `initdb`. */
+export const programs: Record<string, string> =
+  process.env.TEST_POSTGRES_BIN === undefined ? {} : { POSTGRES_BIN: process.env.TEST_POSTGRES_BIN }
+
 /** The settings that let the process record its statements as well, if the run of the tests records them: `.ci/statements.mjs`. */
 const recording =
   process.env.STATEMENTS === undefined
@@ -124,6 +128,7 @@ const launch = (
       // Health checks would call RPC URLs that the test did not set up.
       WATCH: "off",
       ...recording,
+      ...programs,
       ...env
     }
   })
