@@ -128,8 +128,11 @@ const application = Effect.fn("application")(function* (
   })
 })
 
+/** The service with its database and keys, without its log. */
+export const layer = (settings: Settings.Settings, started: Started) => Layer.unwrap(application(settings, started))
+
 export const serve = (settings: Settings.Settings, started: Started) =>
-  Layer.launch(Layer.unwrap(application(settings, started))).pipe(
+  Layer.launch(layer(settings, started)).pipe(
     Effect.catchTags(StartFailed.handlers(settings)),
     Effect.catchDefect(StartFailed.onDefect),
     Effect.provide(Telemetry.layer(settings, started.isTerminal))

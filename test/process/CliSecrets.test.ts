@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as Keystores from "../../testkit/keystores.ts"
-import { running } from "../../testkit/process/Commands.ts"
+import { runningApart } from "../../testkit/process/Commands.ts"
 import { openZeppelin } from "../import/OpenZeppelinInput.ts"
 import { list, rrelayer } from "../import/RRelayerInput.ts"
 import { isMembers } from "../../src/domain/configuration/Document.ts"
@@ -176,7 +176,7 @@ const found = (text: string): ReadonlyArray<string> =>
   marks.flatMap((value, index) => (text.includes(value) ? [`mark ${index}`] : []))
 
 const prepared = Effect.gen(function* () {
-  const world = yield* running({ LOG_LEVEL: "debug" })
+  const world = yield* runningApart({ LOG_LEVEL: "debug" })
   for (const [name, text] of Object.entries(files)) yield* world.write(name, text)
   for (const [name, value] of Object.entries(imports)) yield* world.write(name, JSON.stringify(value))
   yield* world.write("good.json", JSON.stringify(applicable))

@@ -152,11 +152,15 @@ export const start = (options: Options) =>
     (service) => Effect.andThen(service.kill("SIGKILL"), service.exited)
   )
 
+/** The address in the line that a service prints when it listens. */
+export const printedUrl = (stdout: string): string | undefined =>
+  /^effect-relayer listens on (http:\S+)/m.exec(stdout)?.[1]
+
 /** Waits for the line with the address and gives the address. */
 const listens = (service: Service): Effect.Effect<string> =>
   until(
     "a listening service",
-    Effect.sync(() => /^effect-relayer listens on (http:\S+)/m.exec(service.stdout())?.[1])
+    Effect.sync(() => printedUrl(service.stdout()))
   )
 
 /** Runs a command that ends by itself. It fails if a service listens. */
