@@ -53,6 +53,8 @@ interface Options extends Pick<Context, "random" | "tally"> {
   readonly lease: number
   /** Absent: relayers on anvil. */
   readonly scene?: Scene
+  /** Milliseconds between two requests of one sender. Absent: those of the scene. */
+  readonly pause?: number
 }
 
 /** Milliseconds between two requests of one sender, if the scene has no other. */
@@ -87,7 +89,7 @@ export const run = Effect.fnUntraced(function* (options: Options) {
     relayers: made,
     random,
     firstSlot,
-    pause: scene.pause ?? defaultPause,
+    pause: options.pause ?? scene.pause ?? defaultPause,
     ...(requestOf === undefined ? {} : { requestOf })
   })
 

@@ -18,10 +18,15 @@ interface Options {
   readonly freezes: number
   /** What is sent, and how it is checked. Absent: transactions of evm. */
   readonly scene?: (tally: Tally) => Instances.Scene
+  /** Milliseconds between two requests of one sender. Absent: those of the scene. */
+  readonly pause?: number
 }
 
+/** Milliseconds: twenty transactions per second. A fault meets several of them, because each has steps for seconds. The fault cases send more. */
+export const pause = 200
+
 /** Fails if a promise was broken. */
-export const sendAndDie = Effect.fnUntraced(function* ({ kills, freezes, scene }: Options) {
+export const sendAndDie = Effect.fnUntraced(function* ({ kills, freezes, pause, scene }: Options) {
   const home = yield* folder
   const onServer = Service.onServer(inject("postgres"), yield* TestDatabase.make)
   const tally = new Tally()
@@ -33,6 +38,7 @@ export const sendAndDie = Effect.fnUntraced(function* ({ kills, freezes, scene }
     kills,
     freezes,
     lease,
+    ...(pause === undefined ? {} : { pause }),
     ...(scene === undefined ? {} : { scene: scene(tally) })
   })
   assert.deepStrictEqual(tally.broken, [], `with the seed ${seed}`)
