@@ -38,10 +38,15 @@ const traces = {
 
 const types = ["evm", "solana", "stellar"] as const
 
+/** What each of the programs may load of the others. */
+const contractModules = Effect.runSync(
+  Effect.cached(Effect.map(loadedBy("effect-relayer/api", "effect-relayer/domain"), (urls) => new Set(urls)))
+)
+
 describe("a program that composes one network type", () => {
   it.effect.each(types)("loads no module of the others besides the schemas of the contract: %s", (type) =>
     Effect.gen(function* () {
-      const contract = new Set(yield* loadedBy("effect-relayer/api", "effect-relayer/domain"))
+      const contract = yield* contractModules
       const loaded = yield* loadedBy("effect-relayer", `effect-relayer/${type}`)
       const own = loaded.filter((url) => traces[type].test(url))
       assert.isAbove(own.length, 20)
