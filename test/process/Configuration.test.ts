@@ -4,49 +4,49 @@ import { Effect } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { ran, serving } from "../../testkit/process/Commands.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
-
-interface Sources {
-  readonly flags?: ReadonlyArray<string>
-  readonly env?: Record<string, string>
-  readonly dotEnv?: string
-}
-
-/** The burst limit of a service with these sources. */
-const burst = Effect.fnUntraced(function* (database: string, { flags = [], env, dotEnv }: Sources) {
-  const home = yield* folder
-  if (dotEnv !== undefined) yield* Effect.promise(() => fs.writeFile(path.join(home, ".env"), dotEnv))
-  const service = yield* Service.listen({
-    folder: home,
-    flags,
-    env: { ...Service.onServer(inject("postgres"), database), ...env }
-  })
-  const { headers } = yield* service.call("/api/v1/signers")
-  return /^"default";q=(\d+)/.exec(headers.get("ratelimit-policy") ?? "")?.[1]
-}, Effect.scoped)
 
 describe.concurrent("settings", () => {
   it.live("come from flags, then the environment, then .env, then defaults; an empty value counts as unset", () =>
     Effect.gen(function* () {
-      const database = yield* TestDatabase.make
-      const dotEnv = "# ours\nRATE_LIMIT_BURST_SIZE=11\n"
-      const sources: ReadonlyArray<Sources> = [
-        {},
-        { dotEnv, env: { RATE_LIMIT_BURST_SIZE: "" } },
-        { dotEnv, env: { RATE_LIMIT_BURST_SIZE: "12" } },
-        { dotEnv, env: { RATE_LIMIT_BURST_SIZE: "12" }, flags: ["--rate-limit-burst-size", "13"] }
+      const home = yield* folder
+      const dotEnv = [
+        "# ours",
+        "RATE_LIMIT_BURST_SIZE=11",
+        "MAX_BODY_BYTES=5000",
+        "RATE_LIMIT_REQUESTS_PER_SECOND=2",
+        ""
       ]
-      const bursts = yield* Effect.forEach(sources, (given) => burst(database, given), { concurrency: 2 })
-      assert.deepStrictEqual(bursts, ["300", "11", "12", "13"])
+      yield* Effect.promise(() => fs.writeFile(path.join(home, ".env"), dotEnv.join("\n")))
+      const service = yield* Service.listen({
+        folder: home,
+        flags: ["--rate-limit-burst-size", "13"],
+        env: {
+          ...Service.onServer(inject("postgres"), yield* TestDatabase.make),
+          RATE_LIMIT_BURST_SIZE: "12",
+          MAX_BODY_BYTES: "1000",
+          RATE_LIMIT_REQUESTS_PER_SECOND: "",
+          DOCS: ""
+        }
+      })
+      const { headers } = yield* service.call("/api/v1/signers")
+      const [, burst, seconds] = /^"default";q=(\d+);w=(\d+)/.exec(headers.get("ratelimit-policy") ?? "") ?? []
+      assert.strictEqual(burst, "13", "the flag")
+      const large = { id: "x".repeat(1500), type: "plain" }
+      assert.strictEqual((yield* service.call("/api/v1/signers", { body: large })).status, 413, "the environment")
+      assert.strictEqual(seconds, "7", ".env: 13 requests at 2 per second")
+      assert.strictEqual((yield* service.call("/docs")).status, 200, "the default")
     })
   )
 
   it.live("that are invalid are all reported with name, form and example, and without secrets", () =>
     Effect.gen(function* () {
       const home = yield* folder
-      const ended = yield* Service.run({
+      const ended = yield* ran({
         folder: home,
+        flags: ["serve"],
         env: {
           PORT: "abc",
           API_KEY: "short-secret",
@@ -88,10 +88,7 @@ describe.concurrent("settings", () => {
   it.live("are named by the error about a URL that OUTBOUND_ALLOW does not contain", () =>
     Effect.gen(function* () {
       const home = yield* folder
-      const service = yield* Service.listen({
-        folder: home,
-        env: Service.onServer(inject("postgres"), yield* TestDatabase.make)
-      })
+      const service = yield* serving(home, Service.onServer(inject("postgres"), yield* TestDatabase.make))
       const refused = yield* service.call("/api/v1/notifications", { body: { url: "http://127.0.0.1:1/hook" } })
       assert.strictEqual(refused.status, 400)
       assert.include(refused.text, "url: points to a loopback address: add its host to OUTBOUND_ALLOW to allow it")
@@ -104,7 +101,7 @@ describe.concurrent("settings", () => {
       const ended = yield* Service.run({ folder: home, flags: ["--api-key", "x"] })
       assert.strictEqual(ended.code, 1)
       assert.include(ended.stderr, "--api-key")
-      const help = yield* Service.run({ folder: home, flags: ["serve", "--help"] })
+      const help = yield* ran({ folder: home, flags: ["serve", "--help"] })
       assert.strictEqual(help.code, 0)
       assert.include(help.stdout, "--data-dir")
       assert.notInclude(help.stdout, "--api-key")

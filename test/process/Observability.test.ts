@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import * as net from "node:net"
 import * as Collector from "../../testkit/Collector.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { serving } from "../../testkit/process/Commands.ts"
 import { folder, until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
@@ -19,10 +20,10 @@ const send = (baseUrl: string, bytes: string) =>
     return Effect.sync(() => socket.destroy())
   })
 
+const onServer = Effect.map(TestDatabase.make, (database) => Service.onServer(inject("postgres"), database))
+
 const started = Effect.fnUntraced(function* (env: Record<string, string>) {
-  const database = yield* TestDatabase.make
-  const home = yield* folder
-  return yield* Service.listen({ folder: home, env: { ...Service.onServer(inject("postgres"), database), ...env } })
+  return yield* Service.listen({ folder: yield* folder, env: { ...(yield* onServer), ...env } })
 })
 
 describe.concurrent("observability", () => {
@@ -78,7 +79,7 @@ describe.concurrent("observability", () => {
 
   it.live("bytes that are not a request, two keys, and too many headers get an envelope", () =>
     Effect.gen(function* () {
-      const { baseUrl } = yield* started({})
+      const { baseUrl } = yield* serving(yield* folder, yield* onServer)
       const key = `Authorization: Bearer ${Service.apiKey}\r\n`
       const close = "Host: a\r\nConnection: close\r\n\r\n"
       const cases = [

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { canReach } from "../../src/sql/embedded/Binaries.ts"
+import { ran } from "../../testkit/process/Commands.ts"
 import { folder, postgresFolder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
@@ -65,7 +66,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
       if (!isRoot) context.skip("only root places files elsewhere")
       const home = yield* folder
       yield* Effect.promise(() => fs.chmod(home, 0o700))
-      const command = (...flags: ReadonlyArray<string>) => Service.run({ folder: home, flags })
+      const command = (...flags: ReadonlyArray<string>) => ran({ folder: home, flags })
       const output = yield* works({ folder: home })
       const data = path.join(home, "data")
       const files = (yield* postgresFolder(data)) ?? assert.fail("no files")

@@ -1,4 +1,4 @@
-// Starts that fail: one line for the operator, exit code 1, and no process left running. Processes run by the clock of the machine.
+// Starts that fail: one line for the operator, exit code 1, and no process left running. Processes and services run by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -9,21 +9,33 @@ import { migrationsTable } from "../../src/sql/migrations/index.ts"
 import * as HiddenIdentity from "../../testkit/HiddenIdentity.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { ran, serving } from "../../testkit/process/Commands.ts"
 import { takenPort } from "../../testkit/process/Connection.ts"
 import { folder, postgresPid } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
 const server = inject("postgres")
 
-/** Starts the service and returns its error line. */
-const refusal = Effect.fnUntraced(function* (options: Service.Options) {
-  const { code, stderr, stdout } = yield* Service.run(options)
+type Ended = Effect.Success<ReturnType<typeof ran>> | Effect.Success<ReturnType<typeof Service.run>>
+
+const errorLine = ({ code, stderr, stdout }: Ended) => {
   assert.strictEqual(code, 1, stderr + stdout)
   assert.match(stderr, /^effect-relayer: [^\n]+\n$/)
   assert.notMatch(stderr + stdout, /^\s+at /m)
   assert.notInclude(stdout, "listens on")
   return stderr.trimEnd()
-})
+}
+
+/** Starts the service in the process of the test, and returns its error line. */
+const refusal = ({ env = { API_KEY: Service.apiKey }, flags = [], ...options }: Service.Options) =>
+  Effect.map(
+    ran({ ...options, flags: ["serve", ...flags], env: { PORT: "0", WATCH: "off", LOG_LEVEL: "none", ...env } }),
+    errorLine
+  )
+
+/** Calls a service in the process of the test, which stops afterwards. */
+const served = (home: string, use: (call: Service.Listening["call"]) => Effect.Effect<Service.Answer>) =>
+  Effect.scoped(Effect.flatMap(serving(home, { API_KEY: Service.apiKey }), ({ call }) => use(call)))
 
 describe.concurrent("a start is refused", () => {
   it.live("if the port is in use", () =>
@@ -32,7 +44,8 @@ describe.concurrent("a start is refused", () => {
       const port = yield* takenPort
       const database = yield* TestDatabase.makeEmpty
       const env = { ...Service.onServer(server, database), PORT: String(port) }
-      const line = yield* refusal({ folder: home, env })
+      // As a process, so that a shell sees the exit code.
+      const line = errorLine(yield* Service.run({ folder: home, env }))
       assert.strictEqual(line, `effect-relayer: 127.0.0.1:${port} is in use: choose another PORT`)
       assert.isEmpty(yield* Effect.promise(() => fs.readdir(home)), "nothing was created")
       const schema = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT to_regclass(${migrationsTable}) AS name`)
@@ -117,9 +130,7 @@ describe.concurrent("a start is refused", () => {
     Effect.gen(function* () {
       const home = yield* folder
       const data = path.join(home, "data")
-      const first = yield* Service.listen({ folder: home })
-      yield* first.call("/api/v1/signers", { body: { id: "kept", type: "plain" } })
-      yield* Service.stop(first)
+      yield* served(home, (call) => call("/api/v1/signers", { body: { id: "kept", type: "plain" } }))
 
       const other = Buffer.alloc(32, 8).toString("base64")
       const env = { API_KEY: Service.apiKey, STORAGE_ENCRYPTION_KEY: other }
@@ -128,8 +139,7 @@ describe.concurrent("a start is refused", () => {
       assert.notInclude(line, other)
       assert.isUndefined(yield* postgresPid(data))
 
-      const again = yield* Service.listen({ folder: home })
-      assert.strictEqual((yield* again.call("/api/v1/signers/kept")).status, 200)
+      assert.strictEqual((yield* served(home, (call) => call("/api/v1/signers/kept"))).status, 200)
     })
   )
 
@@ -137,9 +147,7 @@ describe.concurrent("a start is refused", () => {
     Effect.gen(function* () {
       const home = yield* folder
       const file = path.join(home, "data", "storage-encryption-key")
-      const first = yield* Service.listen({ folder: home })
-      yield* first.call("/api/v1/signers", { body: { id: "kept", type: "plain" } })
-      yield* Service.stop(first)
+      yield* served(home, (call) => call("/api/v1/signers", { body: { id: "kept", type: "plain" } }))
       yield* Effect.promise(() => fs.rename(file, path.join(home, "safe")))
 
       const line = yield* refusal({ folder: home })
@@ -149,8 +157,7 @@ describe.concurrent("a start is refused", () => {
       assert.isEmpty(names.filter((name) => name.startsWith("storage-encryption-key")))
 
       yield* Effect.promise(() => fs.copyFile(path.join(home, "safe"), file))
-      const again = yield* Service.listen({ folder: home })
-      assert.strictEqual((yield* again.call("/api/v1/signers/kept")).status, 200)
+      assert.strictEqual((yield* served(home, (call) => call("/api/v1/signers/kept"))).status, 200)
     })
   )
 

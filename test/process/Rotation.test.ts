@@ -1,5 +1,5 @@
-// Rotation of the master key: set by the operator of real processes, or kept in a file, with a kill at each step.
-// Processes run by the clock of the machine.
+// Rotation of the master key: set by the operator of a service, or kept in a file, with a kill at each step.
+// Services run by the clock of the machine.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -22,6 +22,7 @@ import {
 } from "../server/masterKey/Start.ts"
 import { evmRelayer, notification, signer } from "../../testkit/fixtures.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { ran, serving } from "../../testkit/process/Commands.ts"
 import { folder, until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
@@ -33,21 +34,25 @@ describe.concurrent("STORAGE_ENCRYPTION_KEY", () => {
       const home = yield* folder
       const env = Service.onServer(inject("postgres"), yield* TestDatabase.make)
       const oldKey = env.STORAGE_ENCRYPTION_KEY ?? assert.fail("no key")
-      const listen = (more: Record<string, string>) => Service.listen({ folder: home, env: { ...env, ...more } })
+      const listen = (more: Record<string, string>) => serving(home, { ...env, ...more })
 
-      const first = yield* listen({})
-      for (const [resource, body] of Object.entries({
-        signers: signer,
-        notifications: notification,
-        relayers: evmRelayer
-      })) {
-        const created = yield* first.call(`/api/v1/${resource}`, { body })
-        assert.strictEqual(created.status, 201, created.text)
-      }
-      yield* Service.stop(first)
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const first = yield* listen({})
+          for (const [resource, body] of Object.entries({
+            signers: signer,
+            notifications: notification,
+            relayers: evmRelayer
+          })) {
+            const created = yield* first.call(`/api/v1/${resource}`, { body })
+            assert.strictEqual(created.status, 201, created.text)
+          }
+        })
+      )
 
       const refusal = Effect.fnUntraced(function* (more: Record<string, string>) {
-        const { code, stderr, stdout } = yield* Service.run({ folder: home, env: { ...env, ...more } })
+        const given = { ...env, PORT: "0", LOG_LEVEL: "none", ...more }
+        const { code, stderr, stdout } = yield* ran({ folder: home, flags: ["serve"], env: given })
         assert.strictEqual(code, 1, stderr + stdout)
         assert.match(stderr, /^effect-relayer: [^\n]+\n$/)
         for (const key of [oldKey, newKey]) assert.notInclude(stderr + stdout, key)
@@ -57,17 +62,21 @@ describe.concurrent("STORAGE_ENCRYPTION_KEY", () => {
       assert.include(yield* refusal({ STORAGE_ENCRYPTION_KEY: newKey }), another)
 
       const changed = { STORAGE_ENCRYPTION_KEY: newKey, STORAGE_DECRYPTION_KEYS: oldKey }
-      const second = yield* listen(changed)
-      const kept = yield* second.call(`/api/v1/relayers/${evmRelayer.id}`)
-      assert.strictEqual(kept.status, 200, kept.text)
-      assert.strictEqual((yield* second.call("/api/v1/signers", { body: { id: "new", type: "plain" } })).status, 201)
-      yield* Service.stop(second)
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const second = yield* listen(changed)
+          const kept = yield* second.call(`/api/v1/relayers/${evmRelayer.id}`)
+          assert.strictEqual(kept.status, 200, kept.text)
+          const created = yield* second.call("/api/v1/signers", { body: { id: "new", type: "plain" } })
+          assert.strictEqual(created.status, 201, created.text)
+        })
+      )
 
       const dropped = yield* refusal({ STORAGE_ENCRYPTION_KEY: newKey })
       assert.match(dropped, /still contains secrets under another master key .*STORAGE_DECRYPTION_KEYS/)
       assert.match(yield* refusal({}), /still contains secrets under another master key/)
       // The refused starts left no mark, so these keys are sufficient.
-      yield* Service.stop(yield* listen(changed))
+      yield* listen(changed)
     })
   )
 

@@ -83,14 +83,16 @@ export const ran = Effect.fnUntraced(function* (options: Service.Options) {
 })
 
 /** Runs the service in the process of the test until the scope closes, which takes a tenth of the processor time of a process. */
-const serveHere = Effect.fnUntraced(function* (home: string, env: Record<string, string>) {
+export const serving = Effect.fnUntraced(function* (home: string, env: Record<string, string>) {
   const output = makeOutput()
-  const settings = yield* Settings.decode(env, { PORT: "0", DATA_DIR: path.join(home, "data"), WATCH: "off" })
+  const defaults = { PORT: "0", DATA_DIR: path.join(home, "data"), WATCH: "off", ...Service.programs }
+  const settings = yield* Settings.decode(env, defaults)
   yield* Layer.build(Serve.layer(settings, { isTerminal: false, misspelled: [] })).pipe(
     Effect.provideService(Console.Console, output.console),
     Effect.provide(Logger.layer([]))
   )
-  return Service.printedUrl(output.stdout()) ?? assert.fail(`the service does not listen: ${output.stdout()}`)
+  const baseUrl = Service.printedUrl(output.stdout()) ?? assert.fail(`the service does not listen: ${output.stdout()}`)
+  return { baseUrl, call: (at: string, call?: Service.Call) => Service.call(`${baseUrl}${at}`, call) }
 }, Effect.orDie)
 
 /** What commands need to call the service of `env`, in a folder of their own. */
@@ -119,9 +121,8 @@ const environment = (settings: Record<string, string>) =>
 /** A running service, and commands that call it. */
 export const running = Effect.fnUntraced(function* (settings: Record<string, string> = {}) {
   const [home, env] = [yield* folder, yield* environment(settings)]
-  const baseUrl = yield* serveHere(home, env)
-  const service = { baseUrl, call: (at: string, call?: Service.Call) => Service.call(`${baseUrl}${at}`, call) }
-  return { ...around(home, env, baseUrl), service }
+  const service = yield* serving(home, env)
+  return { ...around(home, env, service.baseUrl), service }
 })
 
 /** The same with a service that is a process: only that can be stopped, and has a log. */

@@ -1,14 +1,15 @@
 // Bytes that are not a request of HTTP/1.1, or that two servers on the way could read differently, sent over a socket.
-// Processes run by the clock of the machine.
+// Its time limits are those of the clock of the machine.
 import { assert, inject, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import * as Connection from "../../../faults/fuzz/Connection.ts"
 import * as Verdict from "../../../faults/fuzz/Verdict.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
+import { serving } from "../../../testkit/process/Commands.ts"
 import { folder, until } from "../../../testkit/process/Folder.ts"
 import * as Service from "../../../testkit/process/Service.ts"
 
-class Running extends Context.Service<Running, Service.Listening>()(
+class Running extends Context.Service<Running, Pick<Service.Listening, "baseUrl" | "call">>()(
   "effect-relayer/test/process/http/Unreadable.test/Running"
 ) {}
 
@@ -16,7 +17,7 @@ const running = Layer.effect(
   Running,
   Effect.gen(function* () {
     const env = Service.onServer(inject("postgres"), yield* TestDatabase.make)
-    const service = yield* Service.listen({ folder: yield* folder, env: { ...env, REQUEST_TIMEOUT_MS: "4000" } })
+    const service = yield* serving(yield* folder, { ...env, REQUEST_TIMEOUT_MS: "4000" })
     // A busy machine may need longer than the time limit of a request.
     const kept = service.call("/api/v1/signers", { body: { id: "kept", type: "plain" } })
     yield* until(
