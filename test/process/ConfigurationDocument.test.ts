@@ -7,7 +7,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { parse } from "yaml"
 import * as Keystores from "../../testkit/keystores.ts"
-import { running } from "../../testkit/process/Commands.ts"
+import { makeProgram, running } from "../../testkit/process/Commands.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
@@ -42,7 +42,7 @@ const world = Effect.gen(function* () {
       await fs.writeFile(path.join(home, name), text)
     })
   const env = {
-    PATH: process.env.PATH,
+    PATH: `${yield* makeProgram}:${process.env.PATH}`,
     HOME: home,
     API_KEY: Service.apiKey,
     RELAYER_URL: service.baseUrl,
@@ -50,13 +50,12 @@ const world = Effect.gen(function* () {
     RELAYER_KEYSTORE_PASSPHRASE: Keystores.passphrase,
     RELAYER_WEBHOOK_SIGNING_KEY: "0123456789abcdef0123456789abcdef"
   }
-  const functions = `effect-relayer() { '${process.execPath}' '${Service.main}' "$@"; }\nnpx() { "$@"; }\n`
   /** Runs a line of a block, and returns what it printed. */
   const paste = (line: string, expected: number) =>
     Effect.promise(
       () =>
         new Promise<string>((resolve, reject) => {
-          execFile("bash", ["-c", `${functions}${line}`], { cwd: home, env }, (error, stdout, stderr) => {
+          execFile("bash", ["-c", `npx() { "$@"; }\n${line}`], { cwd: home, env }, (error, stdout, stderr) => {
             const code = error === null ? 0 : error.code
             if (code === expected) resolve(stdout)
             else reject(new Error(`${line}\nended with ${code}, not ${expected}: ${stdout}${stderr}`))
@@ -108,7 +107,7 @@ const runner = Effect.gen(function* () {
       Effect.promise(() => fs.chmod(path.join(home, "bin", name), 0o755))
     )
   yield* Effect.promise(() => fs.mkdir(path.join(home, "bin")))
-  yield* program("npx", `[ "$1" = effect-relayer ] && shift && exec '${process.execPath}' '${Service.main}' "$@"\n`)
+  yield* program("npx", `[ "$1" = effect-relayer ] && exec "$@"\n`)
   yield* program(
     "gh",
     `printf '%s\\n' "$*" >> '${home}/gh.log'
@@ -124,7 +123,7 @@ esac
   )
   const env = {
     ...workflow.env,
-    PATH: `${path.join(home, "bin")}:${process.env.PATH ?? ""}`,
+    PATH: `${path.join(home, "bin")}:${yield* makeProgram}:${process.env.PATH ?? ""}`,
     HOME: home,
     RELAYER_URL: service.baseUrl,
     GITHUB_REPOSITORY: "acme/relayers",

@@ -7,6 +7,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { promisify } from "node:util"
 import { variables } from "../../src/process/settings/Variables.ts"
+import { makeProgram } from "../../testkit/process/Commands.ts"
 import * as Development from "../../testkit/process/Development.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
@@ -25,13 +26,20 @@ describe("the documents", () => {
     Effect.gen(function* () {
       const place = yield* Development.usualPlace
       const dev = yield* Development.start(place)
-      const env = { PATH: process.env.PATH, HOME: place.home, RELAYER_URL: dev.baseUrl, NO_COLOR: "1" }
+      const programs = `${yield* makeProgram}:${process.env.PATH}`
+      const env = { PATH: programs, HOME: place.home, RELAYER_URL: dev.baseUrl, NO_COLOR: "1" }
       const keyOf = `export API_KEY=$(cat data/dev/api-key)`
-      const paste = Effect.fnUntraced(function* (document: string, chapter: string) {
+      const node = `${process.execPath} ${Service.sources}`
+      /** The commands of README.md are processes. */
+      const paste = Effect.fnUntraced(function* (
+        document: string,
+        chapter: string,
+        command = "command effect-relayer"
+      ) {
         const commands = (yield* blockOf(document, chapter))
           .replaceAll(`http://127.0.0.1:${variables.PORT.default}`, dev.baseUrl)
           .replaceAll("http://127.0.0.1:8545", dev.chainUrl)
-          .replaceAll(/npm start (--silent )?--/g, `${process.execPath} ${Service.sources}`)
+          .replaceAll(/npm start (--silent )?--/g, command)
         for (const [url] of commands.matchAll(/http:\/\/127\.0\.0\.1:\d+/g))
           assert.include([dev.baseUrl, dev.chainUrl], url)
         const shell = promisify(execFile)("bash", ["-e", "-c", `${keyOf}\n${commands}`], { cwd: place.home, env })
@@ -40,8 +48,8 @@ describe("the documents", () => {
         return stdout
       })
 
-      assert.include(yield* paste("README.md", "Send a transaction"), '"status":"confirmed"')
-      assert.match(yield* paste("README.md", "From the command line"), /^er_key_/m)
+      assert.include(yield* paste("README.md", "Send a transaction", node), '"status":"confirmed"')
+      assert.match(yield* paste("README.md", "From the command line", node), /^er_key_/m)
 
       const called = yield* paste("docs/api.md", "Requests and responses")
       assert.include(called, '"id":"treasury"')

@@ -6,6 +6,7 @@ import { spawn } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { freePort } from "../../testkit/process/Connection.ts"
+import { makeProgram } from "../../testkit/process/Commands.ts"
 import * as Development from "../../testkit/process/Development.ts"
 import { until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
@@ -23,7 +24,7 @@ const blocksOf = Effect.fnUntraced(function* (document: string, chapter: string)
 /** A shell in a folder. What it started ends with the scope. */
 const shell = Effect.fnUntraced(function* (cwd: string, env: Record<string, string>) {
   const child = yield* Effect.acquireRelease(
-    Effect.sync(() => spawn("bash", [], { cwd, env: { PATH: process.env.PATH, ...env }, detached: true })),
+    Effect.sync(() => spawn("bash", [], { cwd, env, detached: true })),
     (started) =>
       Effect.promise(async () => {
         const ended = new Promise((resolve) => started.once("close", resolve))
@@ -78,14 +79,15 @@ describe("docs/stellar.md", () => {
         const ledger = (yield* Development.processes(place)).find(({ args }) =>
           args.some((arg) => /testkit\/stellar\/main\.[jt]s$/.test(arg))
         )
-        const env = { HOME: home, RELAYER_URL: dev.baseUrl, NO_COLOR: "1" }
+        const programs = `${yield* makeProgram}:${process.env.PATH}`
+        const env = { PATH: programs, HOME: home, RELAYER_URL: dev.baseUrl, NO_COLOR: "1" }
         const adapted = (block: string) =>
           block
             .replaceAll(/npm exec --call (["'])node (.*?)\1/g, `${process.execPath} $2`)
             .replaceAll("$(pgrep -f testkit/stellar/main.ts)", String(ledger?.pid))
             .replaceAll("http://127.0.0.1:8000", originOf(dev))
             .replaceAll("http://127.0.0.1:8080", dev.baseUrl)
-            .replaceAll(/npm start( --silent --)?/g, `${process.execPath} ${Service.sources}`)
+            .replaceAll("npm start --silent --", "command effect-relayer")
         const blocks = (yield* blocksOf("docs/stellar.md", "Try it on this machine")).map(adapted)
         const [first = "", more = "", envelopes = "", whileStopped = "", killed = "", again = "", ...rest] = blocks
         assert.isEmpty(rest, "the document has a block that is not pasted here")

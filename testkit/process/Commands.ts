@@ -1,13 +1,16 @@
 // Commands of the CLI, and a running service that they call, in the process of the test.
 import { assert } from "@effect/vitest"
-import { Console, Effect, Layer, Logger, Runtime, Semaphore } from "effect"
+import { Cause, Console, Effect, FiberSet, Layer, Logger, Runtime, Semaphore } from "effect"
 import * as fs from "node:fs/promises"
+import * as net from "node:net"
 import * as path from "node:path"
+import { createInterface } from "node:readline"
 import { format, parseEnv } from "node:util"
 import { inject } from "vitest"
 import * as Main from "../../src/cli/Main.ts"
 import * as Serve from "../../src/process/Serve.ts"
 import * as Settings from "../../src/process/settings/Settings.ts"
+import * as Target from "../Target.ts"
 import * as TestDatabase from "../TestDatabase.ts"
 import { folder } from "./Folder.ts"
 import * as Service from "./Service.ts"
@@ -80,6 +83,61 @@ export const ran = Effect.fnUntraced(function* (options: Service.Options) {
   if (ended.code === 0) return ended
   assert.match(ended.stderr, /^effect-relayer: /m)
   return ended
+})
+
+/** Runs in the place of `effect-relayer`: it sends the name of a folder with its arguments and its environment, and gets the exit code. */
+const client = (place: string, port: number): string => `#!/usr/bin/env bash
+call=$(mktemp -d '${place}/XXXXXX')
+printf '%s\\0' "$PWD" "$@" > "$call/arguments"
+env -0 > "$call/environment"
+exec 3<> /dev/tcp/127.0.0.1/${port}
+echo "$call" >&3
+read -r code <&3
+cat "$call/stdout"
+cat "$call/stderr" >&2
+exit "$code"
+`
+
+/** An exit code of no command. */
+const broken = 70
+
+const answer = (call: string) => {
+  const read = (name: string) =>
+    Effect.promise(async () => (await fs.readFile(path.join(call, name), "utf8")).split("\0").slice(0, -1))
+  const write = (name: string, text: string) => Effect.promise(() => fs.writeFile(path.join(call, name), text))
+  const end = ({ code, stdout, stderr }: Effect.Success<ReturnType<typeof ran>>) =>
+    Effect.as(Effect.all([write("stdout", stdout), write("stderr", stderr)]), code)
+  return Effect.gen(function* () {
+    const [cwd = "", ...flags] = yield* read("arguments")
+    const entries = (yield* read("environment")).map(
+      (entry) => /^([^=]*)=([^]*)$/u.exec(entry)?.slice(1) ?? [entry, ""]
+    )
+    return yield* ran({ folder: cwd, flags, env: Object.fromEntries(entries) })
+  }).pipe(
+    Effect.catchCause((cause) => Effect.succeed({ code: broken, stdout: "", stderr: Cause.pretty(cause) })),
+    Effect.flatMap(end)
+  )
+}
+
+/**
+ * A folder for the PATH of a shell, with an `effect-relayer` whose commands run in the process of the test. What the shell passes is real: the
+ * folder, the environment, the arguments, and where the output goes.
+ */
+export const makeProgram = Effect.gen(function* () {
+  const place = yield* folder
+  const run = yield* FiberSet.makeRuntimePromise<never>()
+  const server = net.createServer((socket) => {
+    createInterface({ input: socket }).once("line", (call) => {
+      void run(answer(call)).then((code) => socket.end(`${code}\n`))
+    })
+  })
+  const { port } = yield* Target.listen(server)
+  const file = path.join(place, "effect-relayer")
+  yield* Effect.promise(async () => {
+    await fs.writeFile(file, client(place, port))
+    await fs.chmod(file, 0o755)
+  })
+  return place
 })
 
 /** Runs the service in the process of the test until the scope closes, which takes a tenth of the processor time of a process. */
