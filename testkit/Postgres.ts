@@ -32,8 +32,15 @@ export const template = "effect_relayer_template"
 /** What the names of the databases of a run begin with. */
 export const namePrefix = ({ run }: Server): string => `test_${run}_`
 
+/** A connection serves all tests of a worker, which send some hundred different statements. PostgreSQL parses and plans each once. */
+const keptStatements = 1000
+
 /** The test clock does not measure the time in which a connection is opened, so it must not time out. */
-const common = { maxConnections: 8, connectTimeout: Duration.infinity }
+const common = {
+  maxConnections: 8,
+  connectTimeout: Duration.infinity,
+  preparedStatementCacheSize: keptStatements
+}
 
 export const clientConfig = (server: Server, database: string): PgClient.PgPoolConfig => {
   if ("path" in server) return { path: server.path, username: server.username, database, ...common }

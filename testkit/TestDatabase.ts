@@ -12,8 +12,25 @@ const connected = <A, E>(database: string, use: Effect.Effect<A, E, SqlClient.Sq
     use.pipe(Effect.provide(PgClient.layer({ ...clientConfig(inject("postgres"), database), maxConnections: 1 })))
   )
 
+/** By the clock of the machine: the pool of connections outlives the test, and the test clock stands still. */
+const byRealTime = <A, E>(self: Effect.Effect<A, E>) => Effect.promise(() => Effect.runPromise(self))
+
+/** The connections of this worker that create and drop databases, until it ends. A new one takes as long as to drop a database. */
+const administration = Effect.runSync(
+  Effect.cached(
+    byRealTime(
+      Effect.flatMap(Scope.make(), (scope) =>
+        Layer.buildWithScope(
+          PgClient.layer({ ...clientConfig(inject("postgres"), "postgres"), maxConnections: 2 }),
+          scope
+        )
+      )
+    )
+  )
+)
+
 const onServer = (use: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, unknown>) =>
-  connected("postgres", Effect.flatMap(SqlClient.SqlClient, use))
+  Effect.flatMap(administration, (clients) => Effect.provide(Effect.flatMap(SqlClient.SqlClient, use), clients))
 
 /** Copies the files of the template, in half the processor time of the default strategy, which copies through the log. */
 const create = Effect.gen(function* () {
@@ -152,9 +169,6 @@ const giveBack = ({ scope, clients, tables, state }: Shared) =>
       isClean ? Effect.sync(() => void idle.push({ scope, clients, tables, state })) : Scope.close(scope, Exit.void)
     )
   )
-
-/** By the clock of the machine: the pool of connections outlives the test, and the test clock stands still. */
-const byRealTime = <A, E>(self: Effect.Effect<A, E>) => Effect.promise(() => Effect.runPromise(self))
 
 /**
  * A database in the state of the template, which this worker used for earlier tests. A test that changed its schema, or left a lock,
