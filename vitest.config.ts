@@ -1,4 +1,5 @@
-// The tests of `npm test`, in two projects: `unit` starts no database, `postgres` one PostgreSQL for all of its files.
+// The tests of `npm test`. They are of two projects: `unit` starts no database, `postgres` one PostgreSQL for all of its files. A run of all of
+// them is one project.
 import { existsSync, statfsSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import * as path from "node:path"
@@ -43,7 +44,15 @@ const unit = [
 ]
 
 /** Their services or packages are installed apart: `npm run test:redis`, `npm run test:svm`, and so on. */
-const elsewhere = ["test/{redis,svm,wallets,pkcs11,ministack,installs,packages,prepared,x402}/**"]
+const elsewhere = ["test/{redis,svm,wallets,pkcs11,ministack,installs,packages,prepared,x402/stock}/**"]
+
+const everything = { include: ["test/**/*.test.ts"], exclude: [...configDefaults.exclude, ...elsewhere] }
+
+/** As `npm test` and CI begin it: without names of files and of a project. */
+const [command, ...words] = process.argv.slice(2)
+const isWhole = command === "run" && words.every((word) => /^-(?!-project)/u.test(word))
+
+const globalSetup = ["testkit/Postgres.ts"]
 
 /** Real time, in milliseconds. No test waits this long on an idle machine, but a busy one may need it for the work of a test. */
 const patience = 240_000
@@ -74,17 +83,15 @@ export default defineConfig({
     setupFiles: ["testkit/ProcessorTime.ts"],
     testTimeout: patience,
     hookTimeout: patience,
-    projects: [
-      { extends: true, test: { name: "unit", include: unit } },
-      {
-        extends: true,
-        test: {
-          name: "postgres",
-          include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...elsewhere, ...unit],
-          globalSetup: ["testkit/Postgres.ts"]
-        }
-      }
-    ]
+    // Two projects share no worker, and a worker takes seconds of the processor until it has loaded and compiled what most files use.
+    projects: isWhole
+      ? [{ extends: true, test: { name: "all", ...everything, globalSetup } }]
+      : [
+          { extends: true, test: { name: "unit", include: unit } },
+          {
+            extends: true,
+            test: { name: "postgres", ...everything, exclude: [...everything.exclude, ...unit], globalSetup }
+          }
+        ]
   }
 })
