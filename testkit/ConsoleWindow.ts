@@ -255,6 +255,9 @@ const open = (code: string, recorded: Recorded, options: Options): Effect.Effect
     ({ window }) => Effect.promise(() => window.happyDOM.close())
   ).pipe(Effect.map(({ shown }) => shown))
 
+/** A worker bundles the console once for all of its files, in a second and a half of the processor. */
+let bundle: Promise<string> | undefined
+
 /** The bundled console, and responses of the development service. */
 export class ConsoleWindow extends Context.Service<
   ConsoleWindow,
@@ -268,7 +271,7 @@ export class ConsoleWindow extends Context.Service<
   static readonly layer = Layer.effect(
     ConsoleWindow,
     Effect.gen(function* () {
-      const code = yield* Effect.promise(script)
+      const code = yield* Effect.promise(() => (bundle ??= script()))
       const recorded = JSON.parse(readFileSync(recordedFile, "utf8")) as Recorded
       return {
         open: (options = {}) => open(code, recorded, options),
