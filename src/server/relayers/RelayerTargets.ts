@@ -54,7 +54,8 @@ export const makeRelayerUrls = Effect.gen(function* () {
       const sealed = yield* sealRpcUrls(secrets, urls, placeOfUrls(id, list))
       stored[list] = { masked: urls.map(maskRpc), sealed }
     }
-    return stored
+    const urls: StoredUrls = stored
+    return urls
   })
 
   /** The unmasked URLs. Absent if the relayer uses those of its network. */
