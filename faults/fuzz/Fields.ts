@@ -29,7 +29,8 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
   "^\\d{1,16}:[0-9a-f]{64}$": (random) => `${random.below(1000)}:${hex(random, 64)}`,
   "^([a-z0-9]{1,16}_[A-Za-z0-9_]{1,64}|[a-z][A-Za-z0-9]{2,63})$": (random) =>
     random.pick(["eth_call", "eth_getLogs", "net_version", "getHealth", "sendTransaction"]),
-  "^(0|-?[1-9]\\d{0,38})$": (random) => random.pick(["0", "1", "-1", String(2n ** 63n - 1n), String(2n ** 63n)]),
+  "^(0|-?[1-9]\\d{0,38})$|^-?(0|[1-9]\\d*)(\\.\\d+)?[eE][+-]?\\d+$": (random) =>
+    random.pick(["0", "1", "-1", String(2n ** 63n - 1n), String(2n ** 63n)]),
   "^(0|[1-9]\\d{0,18})$": (random) => random.pick(["0", "257698037760000001", String(2n ** 63n - 1n)]),
   "^[a-zA-Z0-9_]{1,32}$": (random) => random.pick(["transfer", "approve", "increment"]),
   "^([0-9a-fA-F]{2})+$": (random) => hex(random, 2 * random.between(1, 40)),
@@ -45,14 +46,15 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
   "^0x([0-9a-fA-F]{2})*$": (random) => `0x${hex(random, 2 * random.below(40))}`,
   "^0x[0-9a-fA-F]{64}$": (random) => `0x${hex(random, 64)}`,
   "^0x[0-9a-f]{64}$": (random) => `0x${hex(random, 64)}`,
-  "^(0|[1-9]\\d{0,77}|0x[0-9a-fA-F]{1,64})$": (random) =>
+  "^(0|[1-9]\\d{0,77}|0x[0-9a-fA-F]{1,64})$|^-?(0|[1-9]\\d*)(\\.\\d+)?[eE][+-]?\\d+$": (random) =>
     random.pick(["0", String(random.below(2 ** 30)), `0x${hex(random, 64)}`]),
   "^0x[0-9a-fA-F]{40}$": (random) => `0x${hex(random, 40)}`,
   "^0x[0-9a-fA-F]{40}:0x([0-9a-fA-F]{8})?$": (random) => `0x${hex(random, 40)}:0x${hex(random, random.pick([0, 8]))}`,
   "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$": (random) => `c${random.pick(["", letters(random, 1, 20)])}`,
   "^[A-Za-z0-9_-][A-Za-z0-9._-]*$": (random) => `k${letters(random, 1, 20)}`,
   "^[A-Za-z0-9_-][A-Za-z0-9._-]*(\\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$": (random) => `k/${letters(random, 1, 9)}`,
-  "^(0|[1-9]\\d{0,38})$": (random) => random.pick(["0", String(random.below(2 ** 30)), String(2n ** 64n - 1n)]),
+  "^(0|[1-9]\\d{0,38})$|^-?(0|[1-9]\\d*)(\\.\\d+)?[eE][+-]?\\d+$": (random) =>
+    random.pick(["0", String(random.below(2 ** 30)), String(2n ** 64n - 1n)]),
   "^-?\\d+$": (random) => String(random.below(2 ** 30)),
   "^[\\x21-\\x7e]{1,255}$": (random) => `idempotency-${letters(random, 1, 3)}`,
   "^(?:[1-9][0-9]{0,2}[mhd]|never)$": (random) => random.pick(["30m", "1h", "2d", "never"]),
