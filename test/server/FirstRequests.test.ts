@@ -1,11 +1,13 @@
 // Nothing that a process remembers outlives a rollback: each kind of first request fails or is interrupted at one of its statements, the
 // next requests succeed, and a second process on the same database reads the same as the first one.
 //
-// `npm test` interferes with each kind once per seed. FIRST_REQUESTS=all interferes with each kind alone, at each of its statements.
+// `npm test` interferes with each kind once per seed, LONG=1 with ten times as many seeds. FIRST_REQUESTS=all interferes with each kind
+// alone, at each of its statements.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Random } from "effect"
 import * as ConsolePage from "../../testkit/ConsolePage.ts"
+import { cases } from "../../testkit/Depth.ts"
 import { Interference, faults, layerInterfering } from "../../testkit/Interference.ts"
 import type { Planned as PlannedFault } from "../../testkit/Interference.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
@@ -303,7 +305,7 @@ const run = Effect.fnUntraced(function* (planned: ReadonlyArray<Planned>) {
 const mode = process.env["FIRST_REQUESTS"]
 
 /** Each seed takes a second of the processor. */
-const seeds = mode === "all" ? 0 : Number(mode ?? 8)
+const seeds = mode === "all" ? 0 : Number(mode ?? cases(20))
 
 /** Positions by seed. What a request has to do itself lies between them; a position after its last statement interferes with nothing. */
 const positions = { first: 3, last: 16 } as const

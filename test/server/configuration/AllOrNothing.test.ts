@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { cases } from "../../../testkit/Depth.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { applied, apply, call, document, plan, planned, rows, treasury } from "./requests.ts"
@@ -88,6 +89,9 @@ const changed = {
 
 const options = { prune: true, replace: ["relayers.treasury"], destroy_keys: ["gone"] }
 
+/** How often two applies run at once. */
+const rounds = cases(100)
+
 layerEach(TestApi.layer())("an apply", (it) => {
   it.effect("writes nothing if any of its statements fails", () =>
     Effect.gen(function* () {
@@ -114,10 +118,10 @@ layerEach(TestApi.layer())("an apply", (it) => {
     })
   )
 
-  it.effect("of two that run at once with one plan, one wins, 100 times", () =>
+  it.effect("of two that run at once with one plan, one wins, each time", () =>
     Effect.gen(function* () {
       yield* applied(document)
-      for (let round = 0; round < 100; round += 1) {
+      for (let round = 0; round < rounds; round += 1) {
         const given = treasury({ name: `Round ${round}` })
         const { digest, seen } = yield* planned(given)
         const once = call("/api/v1/configuration/apply", { body: { document: given, digest, seen } })

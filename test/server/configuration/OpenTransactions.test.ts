@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { cases } from "../../../testkit/Depth.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { send } from "../transactions/Fixtures.ts"
@@ -35,6 +36,9 @@ const withRelayers = (ids: ReadonlyArray<string>) => ({
 })
 
 const prune = { prune: true }
+
+/** How many relayers are deleted while a transaction arrives. */
+const rounds = cases(100)
 
 /** A stellar relayer of the configuration, and accounts that sign with its account. */
 const withChannels = Effect.fnUntraced(function* (count: number) {
@@ -84,9 +88,9 @@ layerEach(TestApi.layer())("a relayer of a configuration", (it) => {
     })
   )
 
-  it.effect("is deleted by an apply, or gets a transaction meanwhile, never both, 100 times", () =>
+  it.effect("is deleted by an apply, or gets a transaction meanwhile, never both, each time", () =>
     Effect.gen(function* () {
-      const ids = Array.from({ length: 100 }, (_, index) => `r${index}`)
+      const ids = Array.from({ length: rounds }, (_, index) => `r${index}`)
       yield* applied(withRelayers(ids))
       let kept: ReadonlyArray<string> = ids
       for (const id of ids) {
