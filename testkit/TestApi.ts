@@ -6,7 +6,7 @@ import { FetchHttpClient, HttpRouter, HttpServer } from "effect/http"
 import type { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { createServer, request } from "node:http"
-import type { IncomingMessage, Server as HttpServerOfNode } from "node:http"
+import type { IncomingMessage } from "node:http"
 import { ApiClient } from "../src/client/ApiClient.ts"
 import { RateLimits } from "../src/server/limits/RateLimits.ts"
 import { networks } from "../src/process/Networks.ts"
@@ -166,25 +166,6 @@ const routes = ({ console, server = Server.defaults }: Options) =>
 /** As long as the service, in milliseconds. After Node's five seconds on a busy machine, a request would meet a connection that is closing. */
 const keepAliveTimeout = 65_000
 
-/** Milliseconds between two looks for connections that became idle while the server closes. */
-const idleCheck = 20
-
-/**
- * Ends connections whose response ends while the server closes. Node ends those that are idle when it begins, and the others would keep the
- * scope of the test open for a minute.
- */
-const closing = (server: HttpServerOfNode): HttpServerOfNode => {
-  const close = server.close.bind(server)
-  server.close = (done) => {
-    const timer = setInterval(() => server.closeIdleConnections(), idleCheck)
-    return close((error) => {
-      clearInterval(timer)
-      done?.(error)
-    })
-  }
-  return server
-}
-
 /** The API on the given database. */
 export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClient, E>) =>
   Layer.provideMerge(client(), Layer.effect(TestApi, make)).pipe(
@@ -196,7 +177,7 @@ export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.S
       })
     ),
     Layer.provideMerge(
-      NodeHttpServer.layer(() => closing(createServer({ joinDuplicateHeaders: true, keepAliveTimeout })), {
+      NodeHttpServer.layer(() => createServer({ joinDuplicateHeaders: true, keepAliveTimeout }), {
         port: 0,
         host: "127.0.0.1"
       })
