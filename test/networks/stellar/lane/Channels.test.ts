@@ -1,6 +1,7 @@
 // Channels in the driver of a lane, on the stand-in ledger: they are made, used by one transaction each, and ended.
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { assert } from "@effect/vitest"
+import { SqlClient } from "effect/sql"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
@@ -53,8 +54,14 @@ const withMasterKey = (current: Redacted.Redacted<Uint8Array>) =>
     (built) => Context.get(built, LaneLedger)
   )
 
+/** The mark of the fixtures has the id of the master key alone, so that nothing opens it. */
+const unmark = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`DELETE FROM master_key`)
+
 /** The master key is marked, as at the start of a process: the database refuses values of an unknown one. */
-const marked = Layer.provideMerge(Layer.provideMerge(layerMasterKeyCheck, RowMacs.layer), ledger)
+const marked = Layer.provideMerge(
+  Layer.provideMerge(layerMasterKeyCheck, Layer.merge(RowMacs.layer, Layer.effectDiscard(unmark))),
+  ledger
+)
 
 layerEach(memory)("channels", (it) => {
   it.effect("get no XLM, have the relayer as a signer, and lock three base reserves of it", () =>
