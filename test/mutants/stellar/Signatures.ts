@@ -250,6 +250,14 @@ export const signatures: ReadonlyArray<Mutant> = [
   ]),
   ...inFile(`${source}/DecideSignature.ts`, [
     {
+      name: "prices-of-dead-envelopes-hold-nothing-up",
+      rule: "What a node asked for a dead envelope is not the present price.",
+      source: `${traces} 20`,
+      before: "currentAttempts(transaction).at(-1)?.refusal?.needed",
+      after: "transaction.attempts.at(-1)?.refusal?.needed",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
       name: "bids-are-within-the-cap",
       rule: "High bids of others make no envelope wait whose base fee is within the cap.",
       source: `${traces} 20`,

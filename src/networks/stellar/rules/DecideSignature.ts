@@ -46,9 +46,9 @@ const divideUp = (dividend: bigint, divisor: bigint): bigint => (dividend + divi
 const countOf = ({ operations }: Preparation, form: EnvelopeForm): bigint =>
   BigInt(form === "own" ? operations : operations + 1)
 
-/** The rate that a node asked for when it refused the newest envelope. */
+/** The rate that a node asked for when it refused the newest envelope of the place. What it asked for a dead one is not the present price. */
 const neededRate = (transaction: Transaction<Stellar>, preparation: Preparation, form: EnvelopeForm): bigint => {
-  const needed = transaction.attempts.at(-1)?.refusal?.needed ?? 0n
+  const needed = currentAttempts(transaction).at(-1)?.refusal?.needed ?? 0n
   const inclusion = needed - resourceFeeOf(preparation)
   return inclusion <= 0n ? 0n : divideUp(inclusion, countOf(preparation, form))
 }

@@ -4,6 +4,7 @@ import { cause } from "../../../../src/networks/core/Cause.ts"
 import { decide } from "../../../../src/networks/stellar/rules/StellarDecision.ts"
 import { signsAloneAfter } from "../../../../src/networks/stellar/rules/StellarNumbers.ts"
 import {
+  attempt,
   check,
   clock,
   entry,
@@ -65,6 +66,14 @@ describe("a prepared transaction", () => {
       "offers more after an envelope has died",
       situation({ ...pending, attempts: [], requeues: 0 }, prepared({ stats: { p95: 1n, p99: 400n } })),
       "Sign original 100"
+    ],
+    [
+      "is signed at the present price after an envelope has died for which a node asked more than it may cost",
+      situation(
+        { ...pending, attempts: [{ ...attempt, refusal: { class: "fee", needed: 5_000_000n } }] },
+        prepared({ stats: { p95: 150n, p99: 200n } })
+      ),
+      "Sign original 400"
     ],
     [
       "fails by the rule that needs the chain",
