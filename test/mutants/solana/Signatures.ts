@@ -202,7 +202,9 @@ export const signatures: ReadonlyArray<Mutant> = [
       after: "if (extendedIn !== undefined && extendedIn < 0) return",
       test: `${lanes}/RealNodes.test.ts`,
       only: "is waited for until its slot is finalized"
-    },
+    }
+  ]),
+  ...inFile(`${source}/RequestBytes.ts`, [
     {
       name: "refresh-offers-more",
       rule: "A refresh offers at least one and a half times the former price.",

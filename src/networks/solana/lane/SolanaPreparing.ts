@@ -15,7 +15,18 @@ import type { Guarded, ReadAccounts } from "../rules/Guard.ts"
 import { listsFeePayer } from "../rules/Message.ts"
 import type { WireTransaction } from "../rules/Message.ts"
 import { extensionUsed, feeOf, loadedBy } from "../rules/Programs.ts"
-import { addedTo, boundOf, boundOfOwn, draftOf, hasOwnBudget, unsignedOf } from "../rules/RequestBytes.ts"
+import {
+  addedTo,
+  boundOf,
+  boundOfOwn,
+  draftOf,
+  hasOwnBudget,
+  percentileOf,
+  priceWithin,
+  raisedPrice,
+  unitLimitOf,
+  unsignedOf
+} from "../rules/RequestBytes.ts"
 import type { Chosen, OwnAnswer } from "../rules/RequestBytes.ts"
 import type { Solana, SolanaRequest } from "../rules/Solana.ts"
 import { base64Of } from "../rules/SolanaExchanges.ts"
@@ -27,15 +38,7 @@ import { isRefusal } from "../rules/Spending.ts"
 import { providersOf, sharedValue } from "./SolanaPolls.ts"
 import type { SolanaContext, SolanaRelayer } from "./SolanaPolls.ts"
 import * as Simulations from "./SolanaSimulations.ts"
-import {
-  feeCharged,
-  percentileOf,
-  priceWithin,
-  unitLimitOf,
-  unitPricesOf,
-  verifyPayment,
-  writtenBy
-} from "./SolanaSimulations.ts"
+import { feeCharged, unitPricesOf, verifyPayment, writtenBy } from "./SolanaSimulations.ts"
 
 // The life of the blockhash of the next bytes: a new one that two providers agree about, or that of a prebuilt request.
 
@@ -198,9 +201,7 @@ const priceOf = Effect.fnUntraced(function* (work: Work, wire: WireTransaction) 
   const { request, inquiry } = work
   if (request.compute_unit_price !== undefined) return request.compute_unit_price
   const market = yield* marketPrice(work, wire)
-  const former = inquiry.row.transaction.attempts.at(-1)?.offer.computeUnitPrice ?? 0n
-  const raised = (former * Numbers.priceRise.numerator) / Numbers.priceRise.denominator
-  return market > raised ? market : raised
+  return raisedPrice(market, inquiry.row.transaction.attempts.at(-1)?.offer.computeUnitPrice)
 })
 
 const balanceOf = ({ context, providers, now }: Work) =>

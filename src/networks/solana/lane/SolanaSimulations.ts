@@ -31,7 +31,7 @@ import {
   totalFee
 } from "../rules/Programs.ts"
 import type { Refusal } from "../rules/Programs.ts"
-import type { SolanaRequest, SolanaTarget } from "../rules/Solana.ts"
+import type { SolanaTarget } from "../rules/Solana.ts"
 import { base64Of } from "../rules/SolanaExchanges.ts"
 import * as Numbers from "../rules/SolanaNumbers.ts"
 import { maxMintBytes } from "../rules/SolanaNumbers.ts"
@@ -335,7 +335,7 @@ export const verifyPayment = Effect.fn("SolanaSimulations.verify")(function* (ve
   return first ?? none
 })
 
-// The price and the limit of compute units that a message offers.
+// The prices of compute units, and the fee of a message.
 
 /** The accounts that set the price of a message. */
 export const writtenBy = ({ message }: WireTransaction): ReadonlyArray<string> =>
@@ -374,19 +374,3 @@ export const feeCharged = Effect.fnUntraced(function* (
   const asked = yield* Effect.result(providers.first((node) => node.call(call)))
   return Result.isSuccess(asked) ? believed(asked.success.value ?? total) : total
 })
-
-export const percentileOf = (sorted: ReadonlyArray<bigint>, speed: SolanaRequest["speed"] = "fast"): bigint =>
-  sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * Numbers.pricePercentile[speed]) / 100))] ?? 0n
-
-export const unitLimitOf = ({ compute_unit_limit }: SolanaRequest, units: number | undefined): number | undefined => {
-  if (compute_unit_limit !== undefined) return compute_unit_limit
-  if (units === undefined) return undefined
-  const { numerator, denominator, units: more } = Numbers.computeMargin
-  return Math.min(Numbers.maxComputeUnits, Math.ceil((units * numerator) / denominator) + more)
-}
-
-/** A price whose fee is within the cap. */
-export const priceWithin = (price: bigint, cap: bigint, floor: bigint, units: number): bigint => {
-  const highest = cap <= floor ? 0n : ((cap - floor) * Numbers.microLamports) / BigInt(units)
-  return price < highest ? price : highest
-}

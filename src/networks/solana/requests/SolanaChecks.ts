@@ -18,11 +18,10 @@ import * as Simulations from "../lane/SolanaSimulations.ts"
 import { feeCharged, verifyPayment } from "../lane/SolanaSimulations.ts"
 import { brokenRule, brokenSignature, missingPayment, paymentsOf, spendingOf } from "../rules/Guard.ts"
 import type { Form, Guarded } from "../rules/Guard.ts"
-import { extensionUsed, feeOf, instructionsOf, isTokenProgram, loadedBy, refusal, totalFee } from "../rules/Programs.ts"
+import { extensionUsed, instructionsOf, isTokenProgram, loadedBy, refusal } from "../rules/Programs.ts"
 import type { Refusal } from "../rules/Programs.ts"
-import { addedTo, draftOf } from "../rules/RequestBytes.ts"
+import { addedTo, brokenPrice, draftOf } from "../rules/RequestBytes.ts"
 import type { SolanaRequest, SolanaTarget } from "../rules/Solana.ts"
-import { computeMargin } from "../rules/SolanaNumbers.ts"
 import { guardTermsOf, paymentTermsOf, paysFees } from "../rules/SolanaTerms.ts"
 import { isRefusal } from "../rules/Spending.ts"
 import type { Spending } from "../rules/Spending.ts"
@@ -36,17 +35,6 @@ const fieldOf = ({ transaction }: SolanaRequest): string => (transaction === und
 
 const refused = (request: SolanaRequest, prefix: string, { code, message }: { code: string; message: string }) =>
   BadRequest.of([{ field: `${prefix}${fieldOf(request)}`, message: `${code}: ${message}` }])
-
-/** A price without a limit costs what the simulated limit makes of it, which is above the margin for instructions of the compute budget. */
-const brokenPrice = (
-  { compute_unit_limit, compute_unit_price = 0n }: SolanaRequest,
-  { transaction: { message }, terms }: Guarded
-): Refusal | undefined => {
-  const least = totalFee(feeOf(message).signatures, compute_unit_price, computeMargin.units)
-  return compute_unit_limit === undefined && least > terms.maxFee
-    ? refusal("fee_above_cap", `costs at least ${least} lamports; at most ${terms.maxFee} are allowed`)
-    : undefined
-}
 
 /** Tables are resolved before the signature: until then, a transfer of tokens whose accounts they load may be a payment. */
 const brokenPayment = ({ transaction: { message } }: Guarded, target: SolanaTarget): Refusal | undefined => {
@@ -94,7 +82,7 @@ export const checkBytes = Effect.fnUntraced(function* (
   const guarded: Guarded = { transaction, form, added, terms: guardTermsOf(target, request), derivations }
   const broken =
     brokenRule(guarded) ??
-    brokenPrice(request, guarded) ??
+    brokenPrice(request, transaction, guarded.terms) ??
     (paysFees(target) || request.transaction === undefined ? undefined : brokenPayment(guarded, target)) ??
     (request.transaction === undefined ? undefined : brokenSignature(drafted.success, isSignedBy))
   if (broken !== undefined) return yield* refused(request, prefix, broken)

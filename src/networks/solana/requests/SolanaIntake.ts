@@ -18,12 +18,24 @@ import { derivations, isSignedBy, readTables } from "../chain/SolanaAccounts.ts"
 import * as Calls from "../chain/SolanaCalls.ts"
 import type { SolanaProviders } from "../chain/SolanaCalls.ts"
 import { ownAnswerBy } from "../lane/SolanaPreparing.ts"
-import { percentileOf, priceWithin, unitLimitOf, unitPricesOf } from "../lane/SolanaSimulations.ts"
+import { unitPricesOf } from "../lane/SolanaSimulations.ts"
 import type { Guarded } from "../rules/Guard.ts"
 import { listsFeePayer } from "../rules/Message.ts"
 import type { WireTransaction } from "../rules/Message.ts"
 import { feeOf } from "../rules/Programs.ts"
-import { addedTo, boundOfOwn, draftOf, hasOwnBudget, identityOf, unsignedOf } from "../rules/RequestBytes.ts"
+import {
+  addedTo,
+  boundOfOwn,
+  draftOf,
+  factsOfBody,
+  hasOwnBudget,
+  identityOf,
+  percentileOf,
+  priceWithin,
+  requestOfBody,
+  unitLimitOf,
+  unsignedOf
+} from "../rules/RequestBytes.ts"
 import type { Solana, SolanaRequest, SolanaTarget } from "../rules/Solana.ts"
 import {
   base64Of,
@@ -227,19 +239,6 @@ interface Admission extends Allowance {
   readonly now: Moment
 }
 
-const requestOf = (body: ReplaceSolanaTransaction): SolanaRequest => ({
-  ...present("transaction", body.transaction === undefined ? undefined : prebuiltOf(body.transaction)),
-  ...present("instructions", body.instructions),
-  ...present("speed", body.speed),
-  ...present("compute_unit_limit", body.compute_unit_limit),
-  ...present("compute_unit_price", body.compute_unit_price),
-  ...present("max_fee_lamports", body.max_fee_lamports),
-  ...present("address_lookup_tables", body.address_lookup_tables),
-  ...present("version", body.version),
-  ...present("simulate", body.simulate),
-  ...present("wait_for_funds", body.wait_for_funds)
-})
-
 const refused = (violations: ReadonlyArray<Violation>, prefix: string) =>
   BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
 
@@ -261,21 +260,14 @@ const check = Effect.fnUntraced(function* (
   { now, limits, prefix }: Admission
 ) {
   yield* checkFields(body, target, now, prefix)
-  const request = requestOf(body)
+  const request = requestOfBody(body)
   const isPrebuilt = request.transaction !== undefined
   const form = formOf(target, request)
   const { transaction: draft } = yield* checkBytes(request, target, { form, limits, prefix })
   if (request.simulate === false && listsFeePayer(draft.message)) return yield* refused([unsimulated], prefix)
-  const { refresh = true } = body
-  const [own] = isPrebuilt ? draft.signatures : []
   return {
     request: { ...request, ...present("max_value", limits?.max_value) },
-    facts: {
-      isPrebuilt,
-      isRefreshable: !isPrebuilt || (refresh && draft.message.signers === 1),
-      // Somebody has these bytes already.
-      ...(own === undefined ? {} : { given: { hash: encodeBase58(own) } })
-    },
+    facts: factsOfBody(body, draft),
     /** Lamports. The price of instructions is decided when they are signed. */
     fee:
       isPrebuilt || hasOwnBudget(request) || request.compute_unit_price !== undefined ? feeOf(draft.message).total : 0n
@@ -294,7 +286,7 @@ export const make = Effect.map(
     namesOf: (body) =>
       Effect.succeed({
         ...present("externalId", body.external_id),
-        ...present("identity", solanaRules.identityOf(requestOf(body), { isPrebuilt: true, isRefreshable: false }))
+        ...present("identity", solanaRules.identityOf(requestOfBody(body), { isPrebuilt: true, isRefreshable: false }))
       }),
     admit: Effect.fnUntraced(function* (body, { target }, options) {
       const { request, facts, fee } = yield* check(body, target, options)
@@ -318,10 +310,10 @@ export const make = Effect.map(
         ...(valid_until === undefined ? {} : { validUntil: DateTime.toEpochMillis(valid_until) })
       }
     }),
-    isNewest: (replacement, transaction) => isNewest(transaction, requestOf(replacement), replacement.valid_until),
+    isNewest: (replacement, transaction) => isNewest(transaction, requestOfBody(replacement), replacement.valid_until),
     simulate: Effect.fnUntraced(function* (body, sender, options) {
       yield* checkFields(body, sender.target, options.now, "")
-      return yield* simulate(requestOf(body), sender, options)
+      return yield* simulate(requestOfBody(body), sender, options)
     }),
     signing,
     quote,

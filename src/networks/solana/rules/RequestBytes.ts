@@ -1,23 +1,67 @@
 // The bytes of a request: those that are signed, until when they can land, and which transactions of the chain execute them.
 import { Result } from "effect"
+import { present } from "../../core/Presentation.ts"
 import { nativeToken } from "./Guard.ts"
+import type { GuardTerms } from "./Guard.ts"
 import { highestVersion, isWritable, sizeWithSignatures } from "./Message.ts"
 import type { Malformed, Message, MessageConfig, WireTransaction } from "./Message.ts"
-import { computeBudgetProgram, defaultUnits, instructionsOf, systemProgram, totalFee } from "./Programs.ts"
-import type { Instruction } from "./Programs.ts"
-import type { SolanaRequest } from "./Solana.ts"
-import { base64Of, bytesOf } from "./SolanaExchanges.ts"
+import {
+  computeBudgetProgram,
+  defaultUnits,
+  feeOf,
+  instructionsOf,
+  refusal,
+  systemProgram,
+  totalFee
+} from "./Programs.ts"
+import type { Instruction, Refusal } from "./Programs.ts"
+import type { Solana, SolanaRequest } from "./Solana.ts"
+import { base64Of, bytesOf, prebuiltOf } from "./SolanaExchanges.ts"
+import type { ReplaceSolanaTransaction } from "./SolanaExchanges.ts"
 import {
   blockhashLife,
   boundMargin,
+  computeMargin,
   defaultComputeUnits,
   maxComputeUnits,
   maxLoadedBytes,
-  paymentUnits
+  microLamports,
+  paymentUnits,
+  pricePercentile,
+  priceRise
 } from "./SolanaNumbers.ts"
 import type { Lifetime } from "./SolanaSeen.ts"
-import { buildMessage, decodeTransaction, keyBytes, messageBytes } from "./Wire.ts"
+import { buildMessage, decodeTransaction, encodeBase58, keyBytes, messageBytes } from "./Wire.ts"
 import type { BuiltInstruction } from "./Wire.ts"
+
+/** What is stored of a body. */
+export const requestOfBody = (body: ReplaceSolanaTransaction): SolanaRequest => ({
+  ...present("transaction", body.transaction === undefined ? undefined : prebuiltOf(body.transaction)),
+  ...present("instructions", body.instructions),
+  ...present("speed", body.speed),
+  ...present("compute_unit_limit", body.compute_unit_limit),
+  ...present("compute_unit_price", body.compute_unit_price),
+  ...present("max_fee_lamports", body.max_fee_lamports),
+  ...present("address_lookup_tables", body.address_lookup_tables),
+  ...present("version", body.version),
+  ...present("simulate", body.simulate),
+  ...present("wait_for_funds", body.wait_for_funds)
+})
+
+/** What never changes of it. `draft`: its bytes. */
+export const factsOfBody = (
+  { refresh = true, transaction }: ReplaceSolanaTransaction,
+  { message, signatures }: WireTransaction
+): Solana["facts"] => {
+  const isPrebuilt = transaction !== undefined
+  const [own] = isPrebuilt ? signatures : []
+  return {
+    isPrebuilt,
+    isRefreshable: !isPrebuilt || (refresh && message.signers === 1),
+    // Somebody has these bytes already.
+    ...(own === undefined ? {} : { given: { hash: encodeBase58(own) } })
+  }
+}
 
 /** Little-endian bytes behind a first byte that names the instruction. */
 const numbered = (kind: number, value: bigint, bytes: number): Uint8Array =>
@@ -125,6 +169,42 @@ export const draftOf = (request: SolanaRequest, account: Account): Result.Result
         computeUnitPrice: compute_unit_limit === undefined ? 0n : compute_unit_price
       })
     : decodeTransaction(bytesOf(transaction))
+}
+
+// The price and the limit of compute units that a message offers.
+
+export const percentileOf = (sorted: ReadonlyArray<bigint>, speed: SolanaRequest["speed"] = "fast"): bigint =>
+  sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * pricePercentile[speed]) / 100))] ?? 0n
+
+/** `former`: of the attempt before it, above which a refresh has to be. */
+export const raisedPrice = (market: bigint, former = 0n): bigint => {
+  const raised = (former * priceRise.numerator) / priceRise.denominator
+  return market > raised ? market : raised
+}
+
+export const unitLimitOf = ({ compute_unit_limit }: SolanaRequest, units: number | undefined): number | undefined => {
+  if (compute_unit_limit !== undefined) return compute_unit_limit
+  if (units === undefined) return undefined
+  const { numerator, denominator, units: more } = computeMargin
+  return Math.min(maxComputeUnits, Math.ceil((units * numerator) / denominator) + more)
+}
+
+/** A price whose fee is within the cap. */
+export const priceWithin = (price: bigint, cap: bigint, floor: bigint, units: number): bigint => {
+  const highest = cap <= floor ? 0n : ((cap - floor) * microLamports) / BigInt(units)
+  return price < highest ? price : highest
+}
+
+/** A price without a limit costs what the simulated limit makes of it, which is above the margin for instructions of the compute budget. */
+export const brokenPrice = (
+  { compute_unit_limit, compute_unit_price = 0n }: SolanaRequest,
+  { message }: WireTransaction,
+  { maxFee }: Pick<GuardTerms, "maxFee">
+): Refusal | undefined => {
+  const least = totalFee(feeOf(message).signatures, compute_unit_price, computeMargin.units)
+  return compute_unit_limit === undefined && least > maxFee
+    ? refusal("fee_above_cap", `costs at least ${least} lamports; at most ${maxFee} are allowed`)
+    : undefined
 }
 
 // The last block height at which bytes can land. It does not rest on what one provider says.

@@ -49,7 +49,7 @@ import type { Envelope, Refusal } from "../rules/Envelope.ts"
 import { guard } from "../rules/Guard.ts"
 import type { ChannelWork, Stellar, StellarOffer, StellarRequest } from "../rules/Stellar.ts"
 import { stellarRules } from "../rules/StellarRules.ts"
-import { leftOf, maxTimeOfGiven, stageAfter, workRefusal } from "../rules/StellarTerms.ts"
+import { accountAfter, leftOf, maxTimeOfGiven, stageAfter, workRefusal } from "../rules/StellarTerms.ts"
 import { accountAddress as addressOf } from "../rules/StellarValues.ts"
 import {
   makeOwnAccounts,
@@ -103,26 +103,6 @@ const isRestarted = ({ address, settledSequence }: Account, found: StellarPoll):
     shown.length >= asked &&
     shown.every((sequence) => bornAt(sequence) < bornAt(settledSequence - 1n))
   )
-}
-
-const lowestOf = (values: ReadonlyArray<bigint>): bigint | undefined =>
-  values.reduce<bigint | undefined>((lowest, one) => (lowest === undefined || one < lowest ? one : lowest), undefined)
-
-/**
- * An account after a poll. `shown`: its sequence at each provider. The lowest counts, because one that is too low heals and one
- * provider must not raise it. While a transaction has a place there, only the proof about its envelopes moves the account on.
- */
-const accountAfter = (account: Account, shown: ReadonlyArray<bigint>, isTaken: boolean): Account => {
-  const { nextSequence, chainSequence, settledSequence } = account
-  const lowest = lowestOf(shown)
-  if (lowest === undefined) return account
-  if (!isTaken) {
-    const next = lowest + 1n > nextSequence ? lowest + 1n : nextSequence
-    return { ...account, nextSequence: next, chainSequence: next, settledSequence: next }
-  }
-  // A place that is given up may continue below what was believed before.
-  const chain = lowest + 1n < chainSequence ? lowest + 1n : chainSequence
-  return { ...account, chainSequence: chain, settledSequence: chain < settledSequence ? chain : settledSequence }
 }
 
 /** The account with the sequence that its providers show. */

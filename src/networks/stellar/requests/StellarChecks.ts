@@ -29,10 +29,9 @@ import { entryProblem, unknownBuild } from "../rules/SponsoredPayment.ts"
 import { momentOf } from "../rules/Stellar.ts"
 import type { Guest, Stellar, StellarFacts, StellarRequest, StellarTarget } from "../rules/Stellar.ts"
 import type { LedgerSettings } from "../rules/StellarNumbers.ts"
-import type { ReplaceStellarTransaction, SendStellarTransaction } from "../rules/StellarRequests.ts"
-import { deadlineOf, inconsistenciesOf, violationsOf } from "../rules/StellarRules.ts"
+import { deadlineOf, earlyViolations, requestOfBody } from "../rules/StellarRules.ts"
+import type { StellarBody } from "../rules/StellarRules.ts"
 import type { AccountEntry } from "../rules/StellarSeen.ts"
-import { highestFeeOf, usersPay } from "../rules/StellarTerms.ts"
 import * as BuildsRepo from "./BuildsRepo.ts"
 
 // What the providers of a stellar relayer say, for requests: the accounts that pay and act, and whether the funds are enough.
@@ -108,36 +107,11 @@ interface Allowance extends CheckContext {
   readonly limits: NetworkLimits | undefined
 }
 
-/** A send, or a replacement, which has less. */
-type Body = SendStellarTransaction | ReplaceStellarTransaction
-
-export const requestOf = (body: Body): StellarRequest => ({
-  ...present("operations", body.operations),
-  ...present("memo", body.memo),
-  ...present("transaction_xdr", body.transaction_xdr),
-  ...present("signed_auth_entry", body.signed_auth_entry),
-  ...present("max_fee", body.max_fee),
-  ...present("restore_footprint", body.restore_footprint),
-  ...present("wait_for_funds", body.wait_for_funds)
-})
-
-export const fieldOf = ({ transaction_xdr }: Pick<Body, "transaction_xdr">): string =>
+export const fieldOf = ({ transaction_xdr }: Pick<StellarBody, "transaction_xdr">): string =>
   transaction_xdr === undefined ? "operations" : "transaction_xdr"
 
 export const badRequest = (violations: ReadonlyArray<Violation>, prefix: string) =>
   BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
-
-/** What is known before the envelope is read. */
-const early = (body: Body, target: StellarTarget, now: Moment): ReadonlyArray<Violation> => [
-  ...inconsistenciesOf(body),
-  ...violationsOf(body, {
-    now,
-    relayer: target.relayer.address,
-    network: target.network.name,
-    usersPay: usersPay(target),
-    highestFee: highestFeeOf(target)
-  })
-]
 
 /** A user has agreed to the envelope as it is, and to how long it lives. */
 const isOfUser = (mode: GuardMode): boolean => mode === "bump" || mode === "forward"
@@ -147,7 +121,11 @@ export const limitsIn = (mode: GuardMode, limits: NetworkLimits | undefined): Ne
   isOfUser(mode) ? undefined : limits
 
 /** The fields that name the source and the deadline of an envelope agree with it. */
-const mismatch = (body: Body, mode: GuardMode, { source, timeBounds }: TransactionEnvelope): Violation | undefined => {
+const mismatch = (
+  body: StellarBody,
+  mode: GuardMode,
+  { source, timeBounds }: TransactionEnvelope
+): Violation | undefined => {
   const { source_account, valid_until } = body
   if (source_account !== undefined && source_account !== source.address) {
     return { field: "source_account", message: "must be the source of the envelope" }
@@ -181,7 +159,7 @@ const factsOf = (mode: GuardMode, envelope: TransactionEnvelope, build: string |
 
 /** As the rules of stellar say of the stored request: the envelope that a user has signed, or the build. */
 export const identityOf = Effect.fnUntraced(function* (
-  { fee_bump, signed_auth_entry, transaction_xdr }: Body,
+  { fee_bump, signed_auth_entry, transaction_xdr }: StellarBody,
   { network }: StellarTarget
 ) {
   if (transaction_xdr === undefined || (fee_bump !== true && signed_auth_entry === undefined)) return undefined
@@ -219,7 +197,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
 
   /** Hex: the name of the build that the user has signed. Undefined: the body is no such build. */
   const buildOf = Effect.fnUntraced(function* (
-    { signed_auth_entry, transaction_xdr = "" }: Body,
+    { signed_auth_entry, transaction_xdr = "" }: StellarBody,
     { account, target }: SenderOf,
     { now, prefix }: CheckContext
   ) {
@@ -242,15 +220,15 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
   })
 
   /** The envelope of a request that the guard allows, as far as it needs no chain. */
-  const examine = Effect.fnUntraced(function* (body: Body, sender: SenderOf, context: CheckContext) {
+  const examine = Effect.fnUntraced(function* (body: StellarBody, sender: SenderOf, context: CheckContext) {
     const { now, prefix } = context
     const { target } = sender
-    const violations = early(body, target, now)
+    const violations = earlyViolations(body, target, now)
     if (violations.length > 0) return yield* badRequest(violations, prefix)
     const refused = (found: Refusal) => badRequest([violationOf(found, fieldOf(body))], prefix)
     const build = yield* buildOf(body, sender, context)
     const lib = yield* library
-    const request = requestOf(body)
+    const request = requestOfBody(body)
     const mode = modeOf(request, body.fee_bump === true)
     const networkId = networkIdOf(target.network.passphrase)
     const drafted = yield* Effect.result(draftOf(target.relayer.address, request, networkId))
@@ -269,7 +247,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
   })
 
   const check = Effect.fnUntraced(function* (
-    body: Body,
+    body: StellarBody,
     sender: Sender<Stellar>,
     { limits: given, ...asked }: Allowance
   ) {

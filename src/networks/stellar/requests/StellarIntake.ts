@@ -39,7 +39,7 @@ import type { LedgerSettings } from "../rules/StellarNumbers.ts"
 import { ReplaceStellarTransaction, SendStellarTransaction, SignStellarTransaction } from "../rules/StellarRequests.ts"
 import type { StellarSigning } from "../rules/StellarRequests.ts"
 import type { StellarNonceState } from "../rules/StellarResponses.ts"
-import { passedMethods, stellarRules } from "../rules/StellarRules.ts"
+import { passedMethods, requestOfBody, stellarRules } from "../rules/StellarRules.ts"
 import type { SorobanView } from "../rules/StellarSeen.ts"
 import { endOfGiven, maxTimeOfGiven } from "../rules/StellarTerms.ts"
 import * as StellarChecks from "./StellarChecks.ts"
@@ -321,8 +321,7 @@ export const make = Effect.gen(function* () {
       const { request, validUntil } = yield* check(replacement, sender, options)
       return { request, ...(replacement.valid_until === undefined ? {} : { validUntil }) }
     }),
-    isNewest: (replacement, transaction) =>
-      isNewest(transaction, StellarChecks.requestOf(replacement), replacement.valid_until),
+    isNewest: (replacement, transaction) => isNewest(transaction, requestOfBody(replacement), replacement.valid_until),
     signing,
     quote,
     build,

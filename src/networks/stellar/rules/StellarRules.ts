@@ -13,15 +13,15 @@ import { timing } from "../../core/TransactionRequests.ts"
 import type { Moment, Point } from "../../core/TransactionValues.ts"
 import { refusedLast } from "./DecideInFlight.ts"
 import { CountersJson, FactsJson, momentOf, OfferJson, ReceiptJson, RefusalJson, RequestJson } from "./Stellar.ts"
-import type { Stellar, StellarRefusal, StellarRequest } from "./Stellar.ts"
+import type { Stellar, StellarRefusal, StellarRequest, StellarTarget } from "./Stellar.ts"
 import { decide, resolve } from "./StellarDecision.ts"
 import { defaultValidity, leastPollInterval, maxGuests, maxOperations, pollsPerLedger } from "./StellarNumbers.ts"
 import { isSoroban } from "./StellarRequests.ts"
-import type { SendStellarTransaction } from "./StellarRequests.ts"
+import type { ReplaceStellarTransaction, SendStellarTransaction } from "./StellarRequests.ts"
 import { StellarTransactionResponse } from "./StellarResponses.ts"
 import { answerClassOf } from "./StellarSeen.ts"
 import type { AnswerClass, NodeAnswer } from "./StellarSeen.ts"
-import { placeOf, stellarTermsOf, survey } from "./StellarTerms.ts"
+import { highestFeeOf, placeOf, stellarTermsOf, survey, usersPay } from "./StellarTerms.ts"
 import { parseAddress } from "./StellarValues.ts"
 import { explain, showTransaction } from "./StellarWords.ts"
 
@@ -299,6 +299,32 @@ const fieldRules: ReadonlyArray<FieldRule> = [
 
 export const inconsistenciesOf = (request: RequestFields): ReadonlyArray<Violation> =>
   fieldRules.flatMap((rule) => rule(request) ?? [])
+
+/** A send, or a replacement, which has less. */
+export type StellarBody = SendStellarTransaction | ReplaceStellarTransaction
+
+/** What is stored of a body. */
+export const requestOfBody = (body: StellarBody): StellarRequest => ({
+  ...present("operations", body.operations),
+  ...present("memo", body.memo),
+  ...present("transaction_xdr", body.transaction_xdr),
+  ...present("signed_auth_entry", body.signed_auth_entry),
+  ...present("max_fee", body.max_fee),
+  ...present("restore_footprint", body.restore_footprint),
+  ...present("wait_for_funds", body.wait_for_funds)
+})
+
+/** What is known before the envelope is read. */
+export const earlyViolations = (body: StellarBody, target: StellarTarget, now: Moment): ReadonlyArray<Violation> => [
+  ...inconsistenciesOf(body),
+  ...violationsOf(body, {
+    now,
+    relayer: target.relayer.address,
+    network: target.network.name,
+    usersPay: usersPay(target),
+    highestFee: highestFeeOf(target)
+  })
+]
 
 // Methods that callers may send to the providers of a stellar network. Bytes are only sent by lanes.
 

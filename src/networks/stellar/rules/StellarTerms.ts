@@ -266,6 +266,30 @@ export const workRefusal = (envelope: Envelope, work: ChannelWork, relayer: stri
 const isFree = ({ nextSequence, chainSequence }: LaneAccount<Stellar>): boolean =>
   nextSequence === chainSequence && chainSequence > 0n && chainSequence <= lastSequence
 
+const lowestOf = (values: ReadonlyArray<bigint>): bigint | undefined =>
+  values.reduce<bigint | undefined>((lowest, one) => (lowest === undefined || one < lowest ? one : lowest), undefined)
+
+/**
+ * An account after a poll. `shown`: its sequence at each provider. The lowest counts, because one that is too low heals and one
+ * provider must not raise it. While a transaction has a place there, only the proof about its envelopes moves the account on.
+ */
+export const accountAfter = (
+  account: LaneAccount<Stellar>,
+  shown: ReadonlyArray<bigint>,
+  isTaken: boolean
+): LaneAccount<Stellar> => {
+  const { nextSequence, chainSequence, settledSequence } = account
+  const lowest = lowestOf(shown)
+  if (lowest === undefined) return account
+  if (!isTaken) {
+    const next = lowest + 1n > nextSequence ? lowest + 1n : nextSequence
+    return { ...account, nextSequence: next, chainSequence: next, settledSequence: next }
+  }
+  // A place that is given up may continue below what was believed before.
+  const chain = lowest + 1n < chainSequence ? lowest + 1n : chainSequence
+  return { ...account, chainSequence: chain, settledSequence: chain < settledSequence ? chain : settledSequence }
+}
+
 const isReady = ({ counters }: LaneAccount<Stellar>): boolean => counters?.stage === "ready"
 
 /** Channels in the stage `ready`, whether a transaction uses them now or not. */
