@@ -105,6 +105,8 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer/testkit Arbitraries.createSigner",
     "effect-relayer/testkit Arbitraries.event",
     "effect-relayer/testkit Arbitraries.evmTransaction",
+    "effect-relayer/testkit Arbitraries.loadSolana",
+    "effect-relayer/testkit Arbitraries.loadStellar",
     "effect-relayer/testkit Arbitraries.network",
     "effect-relayer/testkit Arbitraries.relayer",
     "effect-relayer/testkit Arbitraries.replaceEvmTransaction",

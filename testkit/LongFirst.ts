@@ -5,6 +5,7 @@ import type { TestSpecification } from "vitest/node"
 
 /** They take longer than 20 seconds on two idle cores, most of which they wait. The longest is first. */
 export const longest: ReadonlyArray<string> = [
+  "test/server/TestKit.test.ts",
   "test/process/Development.test.ts",
   "test/process/SolanaInstances.test.ts",
   "test/process/StellarInstances.test.ts",

@@ -23,3 +23,11 @@ export const relayer = Arbitrary.schema(Relayer)
 export const signer = Arbitrary.schema(Signer)
 export const network = Arbitrary.schema(Network)
 export const event = Arbitrary.schema(Event)
+
+// Of the other network types, which are loaded when a test asks for them.
+
+/** `sendSolanaTransaction`, `replaceSolanaTransaction` and `solanaTransaction`. */
+export const loadSolana = () => import("./solana/Arbitraries.ts")
+
+/** `sendStellarTransaction`, `replaceStellarTransaction` and `stellarTransaction`. */
+export const loadStellar = () => import("./stellar/Arbitraries.ts")

@@ -49,9 +49,9 @@ import {
   SignerNotFound
 } from "../domain/signer/Signer.ts"
 import type { StoredRelayer } from "../server/relayers/StoredRelayer.ts"
-import { keyOf } from "./evm/Keys.ts"
-import type { Key } from "./evm/Keys.ts"
 import { Feed } from "./Feed.ts"
+import { keyOf } from "./Keys.ts"
+import type { Key } from "./Keys.ts"
 import { Networks, Relayers, Signers } from "./Tags.ts"
 import { TestChain } from "./TestChain.ts"
 
@@ -110,7 +110,7 @@ const checkNetworkPatch = checked(UpdateNetwork)
 const makeNetworks = Effect.gen(function* () {
   const store = yield* Store
   const feed = yield* Feed
-  const { network } = yield* TestChain
+  const { kit, network } = yield* TestChain
 
   const orNotFound = (id: NetworkId) =>
     Effect.suspend(() => {
@@ -125,12 +125,11 @@ const makeNetworks = Effect.gen(function* () {
       BadRequest.of([one])
     )
     const value = yield* Effect.mapError(Effect.fromResult(completeNetwork(whole, source)), BadRequest.of)
-    if (value.network_type !== "evm")
-      return yield* invalid("network_type", "must be evm: the test kit has no other chain")
-    if (value.chain_id !== network.chainId) {
-      return yield* invalid("chain_id", `must be ${network.chainId}, the chain of the test kit`)
+    if (value.network_type !== network.type) {
+      return yield* invalid("network_type", `must be ${network.type}: the test kit has no other chain`)
     }
-    return value
+    const elsewhere = kit.violationOf(value)
+    return elsewhere === undefined ? value : yield* BadRequest.of([elsewhere])
   })
 
   const save = Effect.fnUntraced(function* (
@@ -156,8 +155,7 @@ const makeNetworks = Effect.gen(function* () {
     return yield* save("network.created", { definition, value: yield* resolve(definition) })
   })
 
-  const own = yield* TestChain.createNetwork
-  const definition = definitionOf(own)
+  const definition = definitionOf(kit.createNetwork)
   const value = yield* Effect.orDie(resolve(definition))
   store.networks.set(value.id, { definition, value, version: store.nextVersion(), origins: [] })
 

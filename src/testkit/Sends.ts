@@ -5,18 +5,18 @@ import { canonicalHash } from "../domain/chain/Amount.ts"
 import type { KnownEventType } from "../domain/event/Event.ts"
 import { networkId } from "../domain/network/Network.ts"
 import { RelayerNotFound } from "../domain/relayer/Relayer.ts"
-import type { RelayerId } from "../domain/relayer/Relayer.ts"
+import type { Relayer, RelayerId } from "../domain/relayer/Relayer.ts"
 import { parse } from "../domain/request/ExactJson.ts"
 import { pageRequest } from "../domain/request/Page.ts"
 import { BadRequest, NotImplemented } from "../domain/request/Request.ts"
+import type { Violation } from "../domain/request/Request.ts"
 import { SignerId } from "../domain/signer/Signer.ts"
 import { cause } from "../networks/core/Cause.ts"
-import { present, statusOf } from "../networks/core/Presentation.ts"
-import { canReplace, replaced, TransactionConflict } from "../networks/core/Rules.ts"
-import { beginning, isFinal, newestRequest } from "../networks/core/Transaction.ts"
+import { present, shownAttempt, statusOf } from "../networks/core/Presentation.ts"
+import { canReplace, TransactionConflict } from "../networks/core/Rules.ts"
+import { beginning, isFinal } from "../networks/core/Transaction.ts"
 import type { Transaction } from "../networks/core/Transaction.ts"
 import { RelayerPaused } from "../networks/core/TransactionLimits.ts"
-import { batchOf } from "../networks/core/TransactionRequests.ts"
 import type {
   AllTransactionsQuery,
   CanceledTransactions,
@@ -27,15 +27,9 @@ import type {
 import { TransactionId, TransactionNotFound } from "../networks/core/TransactionValues.ts"
 import type { Moment } from "../networks/core/TransactionValues.ts"
 import { eventsOf, usualCodes, withCancellation } from "../networks/core/Transition.ts"
-import { deadlineOf, evmTermsOf, violationsOf } from "../networks/evm/rules/Admission.ts"
-import { requestOfBody } from "../networks/evm/rules/Evm.ts"
-import type { Evm, EvmTarget, Request } from "../networks/evm/rules/Evm.ts"
-import { networkNumbers, pollInterval } from "../networks/evm/rules/EvmNumbers.ts"
-import { cancel, evmRules, replacementViolations } from "../networks/evm/rules/EvmRules.ts"
-import { EvmTransaction, ReplaceEvmTransaction, SendEvmTransaction } from "../networks/evm/rules/EvmSchemas.ts"
-import * as EvmLane from "./evm/Lane.ts"
-import { checksum } from "./evm/Wire.ts"
 import { Feed } from "./Feed.ts"
+import { isNewest } from "./KitNetwork.ts"
+import type { Admitted, KitLane, Replacement } from "./KitNetwork.ts"
 import { Store } from "./Resources.ts"
 import { Transactions } from "./Tags.ts"
 import { TestChain } from "./TestChain.ts"
@@ -53,15 +47,16 @@ interface Row {
   readonly externalId: string | undefined
   /** Canonical text of the body. */
   readonly body: string
+  /** Equal bytes of a caller have the same. Undefined: the request has no bytes of its own. */
+  readonly identity: string | undefined
   readonly confirmedAt: Moment | undefined
-  readonly transaction: Transaction<Evm>
+  readonly transaction: Transaction
   /** Signed bytes by ordinal. */
   readonly raws: ReadonlyMap<number, Uint8Array>
 }
 
-const encodeShown = Schema.encodeSync(EvmTransaction)
-const encodeBody = Schema.encodeSync(SendEvmTransaction)
-const encodeRequest = Schema.encodeUnknownSync(evmRules.request)
+/** Values that the kit has made or checked. */
+const encoderOf = (schema: Schema.Codec<unknown, unknown>) => Schema.encodeUnknownSync(schema)
 
 const parseOptions = { errors: "all", onExcessProperty: "error" } as const
 
@@ -77,10 +72,6 @@ const readerOf = <A>(schema: Schema.Codec<A, unknown>) => {
       Effect.mapError(({ issue }) => BadRequest.fromIssue(issue, "body"))
     )
 }
-
-const readBody = readerOf(SendEvmTransaction)
-const readBatch = readerOf(batchOf(SendEvmTransaction))
-const readReplacement = readerOf(ReplaceEvmTransaction)
 
 const usual: ReadonlySet<string> = new Set(usualCodes)
 
@@ -101,12 +92,20 @@ const isListed = (filter: TransactionFilter, { externalId, transaction }: Row): 
   )
 }
 
+/** A relayer, and what the rules of its network read of it and of the network. */
+interface Target {
+  readonly relayer: Relayer
+  readonly target: unknown
+}
+
 const makeLedger = Effect.gen(function* () {
   const store = yield* Store
   const feed = yield* Feed
-  const { chain, network } = yield* TestChain
+  const { sending } = (yield* TestChain).kit
+  const { rules } = sending
+  const encodeShown = encoderOf(rules.shown)
   const rows = new Map<number, Row>()
-  const lanes = new Map<string, EvmLane.Lane>()
+  const lanes = new Map<string, KitLane>()
   let numbers = 0
   let now: Moment = yield* Clock.currentTimeMillis
 
@@ -121,10 +120,7 @@ const makeLedger = Effect.gen(function* () {
       ...present("externalId", externalId),
       ...present("confirmedAt", confirmedAt)
     }
-    const { attempts, mined } = transaction
-    const shown =
-      mined === undefined ? attempts.findLast((one) => one.outcome !== "refused") : attempts[(mined.ordinal ?? 1) - 1]
-    return evmRules.show(transaction, { ...identity, isWhole }, raws.get((shown ?? attempts.at(-1))?.ordinal ?? 0))
+    return rules.show(transaction, { ...identity, isWhole }, raws.get(shownAttempt(transaction)?.ordinal ?? 0))
   }
 
   const noteOpen = ({ relayerId, transaction }: Row): void => {
@@ -138,7 +134,7 @@ const makeLedger = Effect.gen(function* () {
     feed.publish({ type, id: row.id, relayerId: row.relayerId, data: encodeShown(show(row, false)) }, at)
 
   /** Writes the next state of a row, and publishes the events of the change. */
-  const write = (row: Row, transaction: Transaction<Evm>): Row => {
+  const write = (row: Row, transaction: Transaction): Row => {
     const confirmedAt = row.confirmedAt ?? (transaction.state === "confirmed" ? now : undefined)
     const after = { ...row, transaction, confirmedAt }
     rows.set(transaction.number, after)
@@ -149,10 +145,11 @@ const makeLedger = Effect.gen(function* () {
   }
 
   /** Undefined: the relayer was deleted. */
-  const targetOf = (relayerId: RelayerId): EvmTarget | undefined => {
+  const targetOf = (relayerId: RelayerId) => {
     const relayer = store.relayers.get(relayerId)?.value
     const found = relayer && store.networks.get(networkId(relayer.network_type, relayer.network))?.value
-    return relayer === undefined || found === undefined ? undefined : evmRules.targetOf({ relayer, network: found })
+    if (relayer === undefined || found === undefined) return undefined
+    return { relayer, target: rules.targetOf({ relayer, network: found }) }
   }
 
   const rowOf = (number: number): Row => {
@@ -161,20 +158,17 @@ const makeLedger = Effect.gen(function* () {
     return found
   }
 
-  const laneOf = (row: Pick<Row, "relayerId" | "from">, target: EvmTarget): EvmLane.Lane => {
+  const laneOf = (row: Pick<Row, "relayerId" | "from">, { relayer, target }: Target): KitLane => {
     const known = lanes.get(row.from)
     if (known !== undefined) return known
-    const { relayer } = target
-    const relayerNumber = store.relayers.get(row.relayerId)?.number ?? 0
     const key = store.signers.get(SignerId.make(relayer.signer_id))?.key
     if (key === undefined) throw new Error(`the kit has no key of signer ${relayer.signer_id}`)
-    const { minimumTip } = networkNumbers(target.network)
     const own = (id: RelayerId) => ({ id: TransactionId.make(crypto.randomUUID()), relayerId: id, from: row.from })
-    const lane = EvmLane.make({
-      account: { chain, address: row.from, finality: network.confirmations, minimumTip },
-      key: key.secret,
-      numbers: networkNumbers(target.network),
-      relayerNumber,
+    const lane = sending.openLane({
+      address: row.from,
+      key,
+      target,
+      relayerNumber: store.relayers.get(row.relayerId)?.number ?? 0,
       rows: {
         all: () => all().flatMap(({ from, transaction }) => (from === row.from ? transaction : [])),
         nextNumber: () => ++numbers,
@@ -182,6 +176,7 @@ const makeLedger = Effect.gen(function* () {
           const nothing = {
             externalId: undefined,
             body: "",
+            identity: undefined,
             confirmedAt: undefined,
             raws: new Map<number, Uint8Array>()
           }
@@ -190,8 +185,8 @@ const makeLedger = Effect.gen(function* () {
           write({ ...before, raws }, transaction)
         },
         termsOf: (transaction) => {
-          const current = targetOf(rowOf(transaction.number).relayerId) ?? target
-          return { ...evmRules.termsOf(current, transaction, row.from), isPaused: current.relayer.paused }
+          const current = targetOf(rowOf(transaction.number).relayerId) ?? { relayer, target }
+          return { ...rules.termsOf(current.target, transaction, row.from), isPaused: current.relayer.paused }
         }
       }
     })
@@ -207,14 +202,14 @@ const makeLedger = Effect.gen(function* () {
   return {
     all,
     show,
-    write: (row: Row, transaction: Transaction<Evm>, at: Moment) => {
+    write: (row: Row, transaction: Transaction, at: Moment) => {
       now = at
       return write(row, transaction)
     },
     targetOf,
     lanes,
     step,
-    insert: (target: EvmTarget, row: Row): void => {
+    insert: (target: Target, row: Row): void => {
       rows.set(row.transaction.number, row)
       noteOpen(row)
       publish("transaction.created", row, row.transaction.createdAt)
@@ -226,17 +221,23 @@ const makeLedger = Effect.gen(function* () {
 type Ledger = Effect.Success<typeof makeLedger>
 
 interface Checked {
-  readonly body: SendEvmTransaction
+  readonly name: string | undefined
   readonly text: string
-  /** The row that was accepted before with the same `external_id` and body. */
-  readonly known: Row | undefined
+  readonly identity: string | undefined
+  /** What is stored of it, or the row that was accepted before as the same request. */
+  readonly accepted: Admitted | Row
 }
 
-const privateSends =
-  "private transactions are not sent by the test kit: leave private out, and private_transactions of the policy"
+const isRow = (accepted: Admitted | Row): accepted is Row => "id" in accepted
+
+const refused = (violations: ReadonlyArray<Violation>, prefix: string) =>
+  BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
 
 const makeSending = Effect.fnUntraced(function* (ledger: Ledger) {
   const store = yield* Store
+  const { sending } = (yield* TestChain).kit
+  const { rules } = sending
+  const encodeBody = encoderOf(sending.body)
 
   /** The relayer of a request and its network. */
   const targetOf = (relayerId: RelayerId) =>
@@ -245,67 +246,71 @@ const makeSending = Effect.fnUntraced(function* (ledger: Ledger) {
       return target === undefined ? Effect.fail(new RelayerNotFound({})) : Effect.succeed(target)
     })
 
-  const admissionOf = (target: EvmTarget) =>
-    Effect.map(Clock.currentTimeMillis, (now) => ({ now, terms: evmTermsOf(target), checksum }))
-
-  const checkBody = Effect.fnUntraced(function* (
-    body: ReplaceEvmTransaction & Pick<SendEvmTransaction, "private">,
-    target: EvmTarget,
-    prefix: string
-  ) {
-    const violations = violationsOf(body, yield* admissionOf(target))
-    if (violations.length > 0) {
-      return yield* BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
-    }
-    if (body.private ?? evmTermsOf(target).isPrivate) return yield* new TransactionConflict({ error: privateSends })
-    if (target.relayer.paused) return yield* new RelayerPaused({})
+  /** What keeps a request that is valid from being accepted. */
+  const checkRelayer = Effect.fnUntraced(function* ({ relayer, target }: Target, request: unknown, body?: unknown) {
+    const lacking = sending.lacking(target, request, body)
+    if (lacking !== undefined) return yield* new TransactionConflict({ error: lacking })
+    if (relayer.paused) return yield* new RelayerPaused({})
   })
 
   const withName = (relayerId: RelayerId, name: string | undefined) =>
     name === undefined ? undefined : ledger.all().find((row) => row.relayerId === relayerId && row.externalId === name)
 
   /** A repeat is answered with what was accepted before, whatever would keep it from being accepted now. */
-  const check = Effect.fnUntraced(function* (
-    relayerId: RelayerId,
-    body: SendEvmTransaction,
-    target: EvmTarget,
-    prefix: string
-  ) {
+  const check = Effect.fnUntraced(function* (relayerId: RelayerId, body: unknown, target: Target, prefix: string) {
     const text = JSON.stringify(encodeBody(body))
-    const known = withName(relayerId, body.external_id)
-    if (known?.body === text) return { body, text, known } satisfies Checked
-    yield* checkBody(body, target, prefix)
+    const name = sending.nameOf(body)
+    const known = withName(relayerId, name)
+    if (known?.body === text) return { name, text, identity: known.identity, accepted: known } satisfies Checked
+    const now = yield* Clock.currentTimeMillis
+    const admitted = yield* Effect.mapError(Effect.fromResult(sending.admit(body, target.target, now)), (violations) =>
+      refused(violations, prefix)
+    )
+    yield* checkRelayer(target, admitted.request, body)
     if (known !== undefined) {
       const error = `external_id: was used with another body, by transaction ${known.id}`
       return yield* new TransactionConflict({ error })
     }
-    return { body, text, known } satisfies Checked
+    const identity = rules.identityOf(admitted.request, admitted.facts)
+    // Equal bytes of a caller are one transaction.
+    const same = identity === undefined ? undefined : ledger.all().find((row) => row.identity === identity)
+    if (same !== undefined && same.body !== text) {
+      const error = `${prefix}transaction: was sent before, with another request, as transaction ${same.id}`
+      return yield* new TransactionConflict({ error })
+    }
+    return { name, text, identity, accepted: same ?? admitted } satisfies Checked
   })
 
-  const insert = (relayerId: RelayerId, { body, text }: Checked, target: EvmTarget, now: Moment): Row => {
-    const { not_before, nonce, external_id, priority = 0 } = body
-    const { address } = evmRules.laneOf(target)
+  const insert = (
+    relayerId: RelayerId,
+    { accepted, identity, name, text }: Checked,
+    target: Target,
+    now: Moment
+  ): Row => {
+    if (isRow(accepted)) return accepted
+    const { facts, notBefore, priority, request, requiredSequence, validUntil } = accepted
     const own = {
       number: ledger.nextNumber(),
       relayerNumber: store.relayers.get(relayerId)?.number ?? 0,
       origin: "request",
       generation: 0,
-      versions: [requestOfBody(body)] as const,
-      facts: {},
+      versions: [request] as const,
+      facts,
       priority,
-      validUntil: deadlineOf(body, evmTermsOf(target), now)
+      validUntil
     }
-    const transaction: Transaction<Evm> = {
+    const transaction: Transaction = {
       ...beginning(own, now),
-      ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
-      ...(nonce === undefined ? {} : { requiredSequence: BigInt(nonce) })
+      ...present("notBefore", notBefore),
+      ...present("requiredSequence", requiredSequence)
     }
     const row: Row = {
       id: TransactionId.make(crypto.randomUUID()),
       relayerId,
-      from: address,
-      externalId: external_id,
+      from: rules.laneOf(target.target).address,
+      externalId: name,
       body: text,
+      identity,
       confirmedAt: undefined,
       transaction,
       raws: new Map()
@@ -314,15 +319,15 @@ const makeSending = Effect.fnUntraced(function* (ledger: Ledger) {
     return row
   }
 
-  const namesAreUsedOnce = (bodies: ReadonlyArray<SendEvmTransaction>): boolean => {
-    const names = bodies.flatMap(({ external_id }) => external_id ?? [])
+  const namesAreUsedOnce = (bodies: ReadonlyArray<unknown>): boolean => {
+    const names = bodies.flatMap((body) => sending.nameOf(body) ?? [])
     return new Set(names).size === names.length
   }
 
   /** Accepts all bodies, or none. */
   const accept = Effect.fnUntraced(function* (
     relayerId: RelayerId,
-    bodies: ReadonlyArray<SendEvmTransaction>,
+    bodies: ReadonlyArray<unknown>,
     pathOf: (index: number) => string
   ) {
     const target = yield* targetOf(relayerId)
@@ -331,20 +336,22 @@ const makeSending = Effect.fnUntraced(function* (ledger: Ledger) {
     }
     const all = yield* Effect.forEach(bodies, (body, index) => check(relayerId, body, target, pathOf(index)))
     const now = yield* Clock.currentTimeMillis
-    return all.map((one) => one.known ?? insert(relayerId, one, target, now))
+    return all.map((one) => insert(relayerId, one, target, now))
   })
 
-  return { accept, checkBody, targetOf }
+  return { accept, checkRelayer, targetOf }
 })
 
 const makeTransactions = Effect.gen(function* () {
   const ledger = yield* makeLedger
-  const { network } = yield* TestChain
   const store = yield* Store
   const { faults } = yield* AnswerFaults
+  const { pollInterval: interval, sending: network } = (yield* TestChain).kit
+  const { rules } = network
   const sending = yield* makeSending(ledger)
-  const value = [...store.networks.values()][0]?.value
-  const interval = value?.network_type === "evm" ? pollInterval(networkNumbers(value)) : network.blockTime
+  const readBody = readerOf(network.body)
+  const readBatch = readerOf(network.batch)
+  const readReplacement = readerOf(network.replacement)
   yield* Effect.forkScoped(
     Effect.forever(Effect.andThen(Effect.sleep(interval), Effect.map(Clock.currentTimeMillis, ledger.step)))
   )
@@ -390,34 +397,27 @@ const makeTransactions = Effect.gen(function* () {
   })
 
   const cancelOne = Effect.fnUntraced(function* (row: Row) {
-    const cancellation = yield* Effect.fromResult(cancel(row.transaction))
+    const cancellation = yield* Effect.fromResult(rules.cancel(row.transaction))
     const now = yield* Clock.currentTimeMillis
     return ledger.write(row, withCancellation(row.transaction, cancellation, now), now)
   })
 
-  const isNewest = ({ transaction }: Row, replacement: ReplaceEvmTransaction): boolean => {
-    const { validUntil, versions } = transaction
-    const { max_value: _, wait_for_funds, ...newest } = { max_value: undefined, ...newestRequest(transaction) }
-    const textOf = (request: Request) => JSON.stringify(encodeRequest(request))
-    const deadline = replacement.valid_until
-    return (
-      versions.length > 1 &&
-      textOf({ ...newest, ...present("wait_for_funds", wait_for_funds) }) ===
-        textOf({ ...present("wait_for_funds", wait_for_funds), ...requestOfBody(replacement) }) &&
-      (deadline === undefined || DateTime.toEpochMillis(deadline) === validUntil)
-    )
-  }
-
-  const replaceNew = Effect.fnUntraced(function* (relayerId: RelayerId, row: Row, replacement: ReplaceEvmTransaction) {
-    yield* sending.checkBody(replacement, yield* sending.targetOf(relayerId), "")
-    const { transaction } = row
-    yield* Effect.fromResult(canReplace(transaction))
-    const { valid_until } = replacement
-    const validUntil = valid_until === undefined ? undefined : DateTime.toEpochMillis(valid_until)
-    const violations = replacementViolations(transaction, requestOfBody(replacement), validUntil)
-    if (violations.length > 0) return yield* BadRequest.of(violations)
+  const replaceNew = Effect.fnUntraced(function* (
+    relayerId: RelayerId,
+    row: Row,
+    replacement: unknown,
+    { deadline, request }: Replacement
+  ) {
+    const target = yield* sending.targetOf(relayerId)
     const now = yield* Clock.currentTimeMillis
-    return ledger.write(row, replaced(transaction, requestOfBody(replacement), validUntil), now)
+    const violations = network.replacementViolations(replacement, target.target, now)
+    if (violations.length > 0) return yield* BadRequest.of(violations)
+    yield* sending.checkRelayer(target, request)
+    const { transaction } = row
+    yield* Effect.fromResult(rules.canReplace?.(transaction) ?? canReplace(transaction))
+    const conflicts = rules.replacementViolations(transaction, request, deadline)
+    if (conflicts.length > 0) return yield* BadRequest.of(conflicts)
+    return ledger.write(row, rules.replaced(transaction, request, deadline), now)
   })
 
   /** Blocks on top of the block that contains it change with each block. */
@@ -437,7 +437,7 @@ const makeTransactions = Effect.gen(function* () {
     const explanation: TransactionExplanation = {
       status: statusOf(transaction.state),
       code: why.code,
-      ...evmRules.explain(why, isFinal(transaction)),
+      ...rules.explain(why, isFinal(transaction)),
       figures: why.figures,
       since: DateTime.makeUnsafe(transaction.causeSince),
       ...(isFinal(transaction) ? {} : { next_at: DateTime.makeUnsafe(now + interval) })
@@ -479,11 +479,12 @@ const makeTransactions = Effect.gen(function* () {
       return yield* new NotImplemented({ error: "the test kit does not simulate transactions" })
     }),
     get: (relayerId: RelayerId, id: TransactionId) => Effect.map(get(relayerId, id), (row) => ledger.show(row)),
-    byNonce: (relayerId: RelayerId, nonce: number | bigint) =>
-      Effect.map(
-        find(relayerId, ({ transaction }) => transaction.place?.sequence === BigInt(nonce)),
-        (row) => ledger.show(row)
-      ),
+    byNonce: Effect.fnUntraced(function* (relayerId: RelayerId, nonce: number | bigint) {
+      if (!network.hasSequences) {
+        return yield* new NotImplemented({ error: "transactions of this network type are not found by a nonce" })
+      }
+      return ledger.show(yield* find(relayerId, ({ transaction }) => transaction.place?.sequence === BigInt(nonce)))
+    }),
     list: Effect.fnUntraced(function* (relayerId: RelayerId, { page, cursor, ...query }: TransactionQuery) {
       yield* exists(relayerId)
       const found = listOf(
@@ -503,7 +504,10 @@ const makeTransactions = Effect.gen(function* () {
     replace: Effect.fnUntraced(function* (relayerId: RelayerId, id: TransactionId, given: object) {
       const replacement = yield* readReplacement(given)
       const row = yield* get(relayerId, id)
-      const after = isNewest(row, replacement) ? row : yield* replaceNew(relayerId, row, replacement)
+      const read = network.replacementOf(replacement)
+      const after = isNewest(network, row.transaction, read)
+        ? row
+        : yield* replaceNew(relayerId, row, replacement, read)
       return yield* answered(ledger.show(after))
     }),
     cancel: (relayerId: RelayerId, id: TransactionId) =>

@@ -1,54 +1,33 @@
 // A chain that fails on command: its network, its faults, its clock, and the doors that the kit and the real service send through.
 import { Clock, Context, Data, Duration, Effect, Layer } from "effect"
 import type { TestClock } from "effect/testing"
-import type { CreateNetwork } from "../domain/network/Network.ts"
 import type { RelayerId } from "../domain/relayer/Relayer.ts"
 import type { RelayerNotFound } from "../domain/relayer/Relayer.ts"
-import type { ShownTransaction } from "../networks/core/Family.ts"
+import type { ShownTransaction, TransactionBody } from "../networks/core/Family.ts"
 import { finalStates } from "../networks/core/Transaction.ts"
 import type { TransactionId, TransactionNotFound } from "../networks/core/TransactionValues.ts"
 import type { ChainAccess as Access } from "../server/chains/RpcNodes.ts"
 import type { Transactions as Sends } from "../server/transactions/Transactions.ts"
-import * as EvmChain from "./evm/Chain.ts"
-import type { Payment } from "./evm/Chain.ts"
-import { keyOf } from "./evm/Keys.ts"
-import * as Node from "./evm/Node.ts"
-import { usualTip } from "./evm/Views.ts"
-import { sealed } from "./evm/Wire.ts"
+import { firstHeight } from "./chain/Chain.ts"
+import type { Payment } from "./chain/Chain.ts"
+import { keyOf } from "./Keys.ts"
+import type { EvmTestNetwork, KitNetwork, SolanaTestNetwork, StellarTestNetwork, TestNetwork } from "./KitNetwork.ts"
 import { ChainAccess, Transactions } from "./Tags.ts"
 
-/** What a chain is made from. */
-export interface TestNetwork {
-  readonly type: "evm"
-  readonly name: string
-  readonly chainId: number
-  /** Milliseconds between two blocks. */
-  readonly blockTime: number
-  /** Blocks on top of a block that make it final. */
-  readonly confirmations: number
-  readonly providers: 1 | 2
-  /** Wei per gas. */
-  readonly baseFee: bigint
-  /** Wei of an account that has sent and received nothing. */
-  readonly funds: bigint
-}
+type Options<N extends TestNetwork> = Partial<Omit<N, "type" | "blockTime">> & { readonly blockTime?: Duration.Input }
 
-export interface EvmOptions extends Partial<Omit<TestNetwork, "type" | "blockTime">> {
-  readonly blockTime?: Duration.Input
-}
+export type EvmOptions = Options<EvmTestNetwork>
+export type SolanaOptions = Options<SolanaTestNetwork>
+export type StellarOptions = Omit<Options<StellarTestNetwork>, "confirmations">
 
 /** A transaction was not final after so many blocks, or a condition did not hold. */
 export class NotReached extends Data.TaggedError("NotReached")<{ readonly message: string }> {}
 
-/** Blocks within which everything ends on a chain without faults, and for which `mineUntilFinal` waits. */
-const patience = 200
+const gwei = 1_000_000_000n
+const lamportsPerSol = 1_000_000_000n
+const stroopsPerXlm = 10_000_000n
 
 const isFinalStatus: ReadonlySet<string> = new Set(finalStates)
-
-/** Wei per gas of a foreign transaction: above what the service offers at usual prices, as that of a hurried person is. */
-const foreignTip = 20n * usualTip
-const transferGas = 21_000n
-const foreignReceiver = `0x${"f0".repeat(20)}`
 
 const isTestClock = (clock: Clock.Clock): clock is TestClock.TestClock => "adjust" in clock
 
@@ -56,19 +35,25 @@ const isTestClock = (clock: Clock.Clock): clock is TestClock.TestClock => "adjus
 const pass = (duration: Duration.Duration) =>
   Clock.clockWith((clock) => (isTestClock(clock) ? clock.adjust(duration) : Effect.sleep(duration)))
 
+/** The chain of a network, whose modules are loaded with it: a test of one network type loads nothing of the others. */
+const load = (network: TestNetwork, timeOf: (height: number) => number) =>
+  Effect.promise((): Promise<KitNetwork> => {
+    switch (network.type) {
+      case "evm":
+        return import("./evm/index.ts").then(({ make }) => make(network, timeOf))
+      case "solana":
+        return import("./solana/index.ts").then(({ make }) => make(network, timeOf))
+      case "stellar":
+        return import("./stellar/index.ts").then(({ make }) => make(network, timeOf))
+    }
+  })
+
 const make = (network: TestNetwork) =>
   Effect.gen(function* () {
     const startedAt = yield* Clock.currentTimeMillis
-    const { baseFee, blockTime, chainId, confirmations, funds, providers } = network
-    const chain = EvmChain.make({ providers, baseFee, funds })
-    const time = Duration.millis(blockTime)
-    const firstHeight = chain.head().number
-    const client = Node.client({
-      chain,
-      chainId,
-      finality: confirmations,
-      timeOf: (height) => Math.floor((startedAt + (height - firstHeight) * blockTime) / 1000)
-    })
+    const time = Duration.millis(network.blockTime)
+    const kit = yield* load(network, (height) => startedAt + (height - firstHeight) * network.blockTime)
+    const { chain } = kit
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(time), Effect.sync(chain.tick))))
 
     const provider = (index: 0 | 1) => {
@@ -82,7 +67,7 @@ const make = (network: TestNetwork) =>
     const mineUntil = Effect.fnUntraced(function* <E, R>(
       what: string,
       holds: Effect.Effect<boolean, E, R>,
-      atMost = patience
+      atMost = kit.patience
     ) {
       for (let blocks = 0; !(yield* holds); blocks++) {
         if (blocks >= atMost) return yield* new NotReached({ message: `not reached in ${atMost} blocks: ${what}` })
@@ -100,17 +85,17 @@ const make = (network: TestNetwork) =>
 
     return TestChain.of({
       network,
-      chain,
-      client,
+      kit,
+      bodyOf: kit.bodyOf,
       mine,
       mineUntil,
       mineUntilFinal,
       height: Effect.sync(() => chain.head().number),
       payments: (payment) => Effect.sync(() => chain.payments(payment)),
       isMined: (payment) => Effect.sync(() => chain.minedAt(payment) !== undefined),
-      isSent: (payment) => Effect.sync(() => chain.sent(payment).length > 0),
-      balanceOf: (address) => Effect.sync(() => chain.balanceOf(address.toLowerCase())),
-      fund: (address, wei) => Effect.sync(() => chain.give(address.toLowerCase(), wei)),
+      isSent: (payment) => Effect.sync(() => chain.isSent(payment)),
+      balanceOf: (address) => Effect.sync(() => chain.balanceOf(chain.canonical(address))),
+      fund: (address, amount) => Effect.sync(() => chain.give(chain.canonical(address), amount)),
       kill: (index = 0) => Effect.sync(() => void (provider(index).isAway = true)),
       revive: (index = 0) => Effect.sync(() => void (provider(index).isAway = false)),
       refuse: (words, index) =>
@@ -126,7 +111,7 @@ const make = (network: TestNetwork) =>
           for (const one of chain.providers) one.swallows = isSwallowed
         }),
       lag: (blocks, index = 0) => Effect.sync(() => void (provider(index).lag = blocks)),
-      lie: (payment, index = 0) => Effect.sync(() => chain.lie(provider(index), payment)),
+      lie: (payment, index = 0) => Effect.sync(() => chain.lieAbout(provider(index), payment)),
       tellTruth: Effect.sync(() => {
         for (const one of chain.providers) one.fork = undefined
       }),
@@ -135,22 +120,11 @@ const make = (network: TestNetwork) =>
       reorder: (isReordered) => Effect.sync(() => void (chain.isReordered = isReordered)),
       drop: Effect.sync(chain.forget),
       reorganise: (depth) => Effect.sync(() => chain.replace(depth)),
-      setBaseFee: (wei) => Effect.sync(() => void (chain.baseFee = wei)),
-      revert: (to) => Effect.sync(() => void chain.reverting.add(to.toLowerCase())),
-      failEstimates: (to) => Effect.sync(() => void chain.refusing.add(to.toLowerCase())),
-      takeNonce: (key) =>
-        Effect.sync(() => {
-          const { addresses, secret } = keyOf(key)
-          const nonce = EvmChain.countOf(chain.blocks(), addresses.evm)
-          const fees = { type: "eip1559", maxFee: chain.baseFee + foreignTip, tip: foreignTip } as const
-          const call = { to: foreignReceiver, value: 1n, data: "0x" }
-          chain.include([sealed({ chainId, nonce, ...call, gasLimit: transferGas, fees }, secret)])
-        }),
-      include: (payment) =>
-        Effect.sync(() => {
-          const [first] = chain.sent(payment)
-          if (first !== undefined) chain.include([first])
-        })
+      setBaseFee: (price) => Effect.sync(() => void (chain.price = price)),
+      revert: (to) => Effect.sync(() => void chain.reverting.add(chain.canonical(to))),
+      failEstimates: (to) => Effect.sync(() => void chain.refusing.add(chain.canonical(to))),
+      takeNonce: (key) => Effect.sync(() => chain.takeSequence(keyOf(key).secret)),
+      include: (payment) => Effect.sync(() => chain.includeSent(payment))
     })
   })
 
@@ -159,13 +133,14 @@ export class TestChain extends Context.Service<
   {
     readonly network: TestNetwork
     /** @internal */
-    readonly chain: EvmChain.Chain
-    /** @internal */
-    readonly client: Access["Service"]["client"]
+    readonly kit: KitNetwork
+
+    /** The body of a send that makes a payment of the chain's own coin. `from`: the address of the relayer. */
+    bodyOf(from: string, payment: Payment): TransactionBody
 
     /** Moves the clock by the time of so many blocks: the chain makes them, and the relayer does its work in between. */
     mine(blocks?: number): Effect.Effect<void>
-    /** Fails with `NotReached` if the condition does not hold after so many blocks, 200 if `atMost` is absent. */
+    /** Fails with `NotReached` if the condition does not hold after so many blocks: 200 on evm, and about 800 on solana, if `atMost` is absent. */
     mineUntil<E, R>(
       what: string,
       holds: Effect.Effect<boolean, E, R>,
@@ -184,10 +159,10 @@ export class TestChain extends Context.Service<
     isMined(payment: Payment): Effect.Effect<boolean>
     /** Whether bytes of it have reached a provider. */
     isSent(payment: Payment): Effect.Effect<boolean>
-    /** Wei. */
+    /** In the smallest unit of the chain, such as wei and lamports. */
     balanceOf(address: string): Effect.Effect<bigint>
-    /** Gives wei to an account, or takes them if the amount is negative. */
-    fund(address: string, wei: bigint): Effect.Effect<void>
+    /** Gives such units to an account, or takes them if the amount is negative. */
+    fund(address: string, amount: bigint): Effect.Effect<void>
 
     // One provider. The first one is 0, and is asked first.
 
@@ -216,29 +191,63 @@ export class TestChain extends Context.Service<
     reorder(isReordered: boolean): Effect.Effect<void>
     /** The pools forget what they have. */
     readonly drop: Effect.Effect<void>
-    /** The newest blocks are replaced by empty ones. What was in them returns to the pools. */
+    /** The newest blocks are replaced by empty ones. On evm, what was in them returns to the pools. */
     reorganise(depth: number): Effect.Effect<void>
-    /** Wei per gas from the next block on. */
-    setBaseFee(wei: bigint): Effect.Effect<void>
+    /** The lowest price from the next block on. evm: wei per gas. solana: micro-lamports per compute unit. */
+    setBaseFee(price: bigint): Effect.Effect<void>
     /** Calls of this receiver revert when they are mined, although estimates do not say so. */
     revert(to: string): Effect.Effect<void>
     /** Estimates say that calls of this receiver revert. */
     failEstimates(to: string): Effect.Effect<void>
-    /** Somebody else, who has the key as well, uses the next nonce of its account in a block of its own. `key`: 32 bytes in hex. */
+    /**
+     * Somebody else, who has the key as well, uses the next nonce of its account in a block of its own. `key`: 32 bytes in hex. Dies on
+     * solana, whose accounts have no nonce.
+     */
     takeNonce(key: string): Effect.Effect<void>
-    /** A block contains the first bytes of the payment that were sent, whatever became of them. */
-    include(payment: Payment): Effect.Effect<void>
+    /**
+     * A block contains bytes of the payment that were sent: the first ones on evm, whatever became of them, and the newest ones on solana.
+     * False: none were sent, or their blockhash is dead.
+     */
+    include(payment: Payment): Effect.Effect<boolean>
   }
 >()("effect-relayer/testkit/TestChain") {
   /** An evm chain with two providers, on which every account has 100 ether, and a block of 12 seconds is final below two others. */
-  static readonly evm = ({ blockTime = "12 seconds", ...options }: EvmOptions = {}): TestNetwork => ({
+  static readonly evm = ({ blockTime = "12 seconds", ...options }: EvmOptions = {}): EvmTestNetwork => ({
     type: "evm",
     name: "testchain",
     chainId: 31_337,
     confirmations: 2,
     providers: 2,
-    baseFee: EvmChain.gwei,
+    baseFee: gwei,
     funds: 100n * 10n ** 18n,
+    ...options,
+    blockTime: Duration.toMillis(blockTime)
+  })
+
+  /**
+   * A solana cluster with two providers, on which every account has 100 SOL, and a block of 400 milliseconds is final below 32 others. A
+   * blockhash lives for 150 blocks.
+   */
+  static readonly solana = ({ blockTime = "400 millis", ...options }: SolanaOptions = {}): SolanaTestNetwork => ({
+    type: "solana",
+    name: "testcluster",
+    confirmations: 32,
+    providers: 2,
+    baseFee: 0n,
+    funds: 100n * lamportsPerSol,
+    ...options,
+    blockTime: Duration.toMillis(blockTime)
+  })
+
+  /** A stellar network with two providers, on which every account has 100 XLM, and a ledger closes in five seconds and is final. */
+  static readonly stellar = ({ blockTime = "5 seconds", ...options }: StellarOptions = {}): StellarTestNetwork => ({
+    type: "stellar",
+    name: "testledger",
+    passphrase: "Network of the test kit",
+    confirmations: 0,
+    providers: 2,
+    baseFee: 100n,
+    funds: 100n * stroopsPerXlm,
     ...options,
     blockTime: Duration.toMillis(blockTime)
   })
@@ -249,19 +258,9 @@ export class TestChain extends Context.Service<
   /** The chain for the services of the package: all calls of `Services.layerNoDeps` go to it. */
   static readonly access: Layer.Layer<Access, never, TestChain> = Layer.effect(
     ChainAccess,
-    Effect.map(TestChain, ({ client }) => ChainAccess.of({ client }))
+    Effect.map(TestChain, ({ kit }) => ChainAccess.of({ client: kit.client }))
   )
 
   /** The body of `Networks.create` for the real service. The kit has the network already. */
-  static readonly createNetwork = Effect.map(TestChain, ({ network, chain }): CreateNetwork => ({
-    network_type: "evm",
-    name: network.name,
-    chain_id: network.chainId,
-    average_blocktime_ms: network.blockTime,
-    required_confirmations: network.confirmations,
-    rpc_urls: chain.providers.map(({ url }) => ({ url, weight: 100 })),
-    features: ["eip1559"],
-    symbol: "ETH",
-    is_testnet: true
-  }))
+  static readonly createNetwork = Effect.map(TestChain, ({ kit }) => kit.createNetwork)
 }

@@ -1,14 +1,15 @@
 // The relayer of the kit: the services that programs send with, over the rules of the service, a ledger in memory and a chain that fails on
 // command. It follows the clock of the test.
-import { Context, Duration, Effect, Layer, Redacted } from "effect"
+import { Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import type { EvmPolicy } from "../domain/relayer/Policy.ts"
+import type { EvmPolicy, SolanaPolicy, StellarPolicy } from "../domain/relayer/Policy.ts"
+import { CreateRelayer } from "../domain/relayer/Relayer.ts"
 import { Feed, layer as events } from "./Feed.ts"
 import { layer as resources, Store } from "./Resources.ts"
 import { AnswerFaults, layer as transactions } from "./Sends.ts"
 import { Relayers, Signers } from "./Tags.ts"
 import { TestChain } from "./TestChain.ts"
-import type { TestNetwork } from "./TestChain.ts"
+import type { TestNetwork } from "./KitNetwork.ts"
 
 interface Options {
   readonly network: TestNetwork
@@ -19,8 +20,11 @@ interface NewRelayer {
   readonly id?: string
   /** 32 bytes in hex. Absent: a new key. */
   readonly key?: string
-  readonly policies?: EvmPolicy
+  /** Those of the network type of the chain. Absent on solana: the relayer pays the fees. */
+  readonly policies?: EvmPolicy | SolanaPolicy | StellarPolicy
 }
+
+const toRequest = Schema.decodeUnknownSync(Schema.toType(CreateRelayer))
 
 export class TestRelayer extends Context.Service<
   TestRelayer,
@@ -47,19 +51,20 @@ export class TestRelayer extends Context.Service<
 
   /** Makes a signer and a relayer with it on the chain. Both get the id. */
   static readonly make = Effect.fnUntraced(function* ({ id = "test", key, policies }: NewRelayer = {}) {
-    const { network } = yield* TestChain
+    const { kit, network } = yield* TestChain
     const config = key === undefined ? {} : { config: { key: Redacted.make(key) } }
     const signer = yield* (yield* Signers).create({ id, type: "plain", ...config })
-    const { value } = yield* (yield* Relayers).create({
+    const given = policies ?? kit.policies
+    const request = toRequest({
       id,
       name: id,
       network: network.name,
       network_type: network.type,
       paused: false,
       signer_id: signer.id,
-      ...(policies === undefined ? {} : { policies })
+      ...(given === undefined ? {} : { policies: given })
     })
-    return value
+    return (yield* (yield* Relayers).create(request)).value
   })
 }
 

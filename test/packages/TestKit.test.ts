@@ -23,8 +23,14 @@ layer(Installed.layer)("the test kit of the package", (it) => {
   it.effect("has complete tests in its guide, which compile in strict TypeScript", () =>
     Effect.gen(function* () {
       const home = yield* Installed
-      const [first = "", second = "", real = ""] = yield* programsOf("docs/testing.md")
-      yield* write(home, { "payment.test.ts": first, "scenario.test.ts": second, "real.ts": real })
+      const [first = "", second = "", solana = "", stellar = "", real = ""] = yield* programsOf("docs/testing.md")
+      yield* write(home, {
+        "payment.test.ts": first,
+        "scenario.test.ts": second,
+        "solana.test.ts": solana,
+        "stellar.test.ts": stellar,
+        "real.ts": real
+      })
       assert.strictEqual(yield* compile(home), "")
     })
   )
@@ -33,10 +39,12 @@ layer(Installed.layer)("the test kit of the package", (it) => {
     it.effect.skipIf(!exists)(`runs the tests of the guide on ${name}, the first one within ${mostMillis} ms`, () =>
       Effect.gen(function* () {
         const home = yield* Installed
-        const [first = "", second = ""] = yield* programsOf("docs/testing.md")
+        const [first = "", second = "", solana = "", stellar = ""] = yield* programsOf("docs/testing.md")
         yield* write(home, {
           "payment.test.ts": first,
           "scenario.test.ts": second,
+          "solana.test.ts": solana,
+          "stellar.test.ts": stellar,
           "measured.mjs": measured("payment.test.ts")
         })
         const types = ["--no-warnings", "--experimental-strip-types"]
@@ -44,6 +52,8 @@ layer(Installed.layer)("the test kit of the package", (it) => {
         assert.include(printed, "a payment is made once")
         assert.isBelow(Number(/milliseconds (\d+)/.exec(printed)?.[1]), mostMillis)
         assert.match(yield* output(home, file, [...types, "scenario.test.ts"]), /(pass 2|# pass 2)/)
+        assert.include(yield* output(home, file, [...types, "solana.test.ts"]), "by its second blockhash")
+        assert.include(yield* output(home, file, [...types, "stellar.test.ts"]), "when prices have fallen")
       })
     )
   }

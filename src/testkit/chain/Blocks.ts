@@ -1,9 +1,8 @@
-// A chain in memory, as one node has it: blocks with the transactions of one account.
+// A chain in memory, as one node has it: blocks with their transactions.
 
 /** What identifies signed bytes. */
-interface BlockBytes {
+export interface BlockBytes {
   readonly hash: string
-  readonly nonce: number
 }
 
 export interface Mined<B extends BlockBytes> {

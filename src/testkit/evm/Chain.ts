@@ -1,15 +1,19 @@
-// An evm chain in memory with its providers, and everything that can go wrong with both. It knows no clock: `TestChain.ts` makes its blocks.
+// The laws of an evm chain in memory: accounts with nonces and balances, pools, gas, and base fees.
 import type { NodeAnswer } from "../../networks/evm/rules/Refusal.ts"
-import { behind, grow, headOf, reorg, upTo } from "../chain/Blocks.ts"
 import type { Block, Blocks, Mined } from "../chain/Blocks.ts"
+import * as Common from "../chain/Chain.ts"
+import type { Answer, FailingChain, Payment } from "../chain/Chain.ts"
 import * as Pool from "../chain/Pool.ts"
-import { opened } from "./Wire.ts"
+import { addressOf } from "../Keys.ts"
+import { opened, sealed } from "./Wire.ts"
 import type { Bytes } from "./Wire.ts"
 
-export const gwei = 1_000_000_000n
+/** Wei per gas that others pay as a tip: one gwei. */
+export const usualTip = 1_000_000_000n
 
-/** Height of the first head: a reorganisation has something to replace. */
-const firstHeight = 5
+/** Wei per gas of a foreign transaction: above what the service offers at usual prices, as that of a hurried person is. */
+const foreignTip = 20n * usualTip
+const foreignReceiver = `0x${"f0".repeat(20)}`
 
 /** Gas that a transfer uses, and a call besides its data: more than the least, so that an estimate differs from it. */
 const gasOfTransfer = 21_000n
@@ -19,28 +23,8 @@ const gasOfByte = 16n
 /** Gas that a reverted transaction uses: less than its limit, as a `REVERT` of a contract leaves gas. */
 const gasOfRevert = 20_500n
 
-/** One RPC URL, and how it misbehaves. */
-export interface Provider {
-  readonly url: string
-  /** It answers nothing. */
-  isAway: boolean
-  /** It takes bytes, and its answers to broadcasts do not arrive. */
-  losesAnswers: boolean
-  /** It answers broadcasts with a hash, and keeps nothing. */
-  swallows: boolean
-  /** The text with which it refuses all bytes. Undefined: it follows the rules of geth's pool. */
-  refusal: string | undefined
-  /** Blocks that it is behind. */
-  lag: number
-  /** The chain that it shows instead of the one that lasts. */
-  fork: Blocks<Bytes> | undefined
-}
-
-/** What identifies a payment on the chain. */
-export interface Payment {
-  readonly to: string
-  readonly value: bigint
-}
+export type Provider = Common.Provider<Bytes>
+export type Found = Common.Found<Bytes>
 
 export interface Call {
   readonly to?: string | undefined
@@ -49,20 +33,15 @@ export interface Call {
 }
 
 interface Options {
+  readonly chainId: number
   readonly providers: number
   readonly baseFee: bigint
   /** Wei of an account that has sent and received nothing. */
   readonly funds: bigint
 }
 
-const occupied = new WeakMap<Blocks<Bytes>, Blocks<Bytes>>()
-
-/** The blocks that are not empty: polls ask about them again and again. */
-const occupiedIn = (blocks: Blocks<Bytes>): Blocks<Bytes> => {
-  const found = occupied.get(blocks) ?? blocks.filter(({ transactions }) => transactions.length > 0)
-  occupied.set(blocks, found)
-  return found
-}
+const { findIn, occupiedIn } = Common.makeReader<Bytes>()
+export { findIn }
 
 /** Transactions of the account up to a height, the head if it is absent. */
 export const countOf = (blocks: Blocks<Bytes>, address: string, height = blocks.length): number => {
@@ -74,69 +53,21 @@ export const countOf = (blocks: Blocks<Bytes>, address: string, height = blocks.
   return count
 }
 
-/** The block that contains bytes, and how they were executed. */
-export interface Found extends Mined<Bytes> {
-  readonly block: Block<Bytes>
+const nodeAnswerOf = (answer: Answer): NodeAnswer => {
+  if (answer === undefined) return { _tag: "NoAnswer" }
+  const { refusal } = answer
+  return refusal === undefined ? { _tag: "Hash" } : { _tag: "RpcError", code: -32000, message: refusal }
 }
 
-export const findIn = (blocks: Blocks<Bytes>, wanted: (bytes: Bytes) => boolean): Found | undefined => {
-  for (const block of occupiedIn(blocks)) {
-    for (const mined of block.transactions) if (wanted(mined.bytes)) return { ...mined, block }
-  }
-  return undefined
-}
+const isPayment = (bytes: Bytes, { to, value }: Payment): boolean =>
+  bytes.to === to.toLowerCase() && bytes.value === value
 
-const accepted: NodeAnswer = { _tag: "Hash" }
-const noAnswer: NodeAnswer = { _tag: "NoAnswer" }
-const refused = (message: string): NodeAnswer => ({ _tag: "RpcError", code: -32000, message })
-
-const isPayment =
-  ({ to, value }: Payment) =>
-  (bytes: Bytes): boolean =>
-    bytes.to === to.toLowerCase() && bytes.value === value
-
-export const make = ({ providers, baseFee, funds }: Options) => {
-  let blocks = upTo<Bytes>(firstHeight)
+export const make = ({ chainId, providers, baseFee, funds }: Options) => {
   const pools = new Map<string, Pool.Pool<Bytes>>()
-  /** Wei that tests gave to accounts, or took. */
-  const gifts = new Map<string, bigint>()
   /** Wei per gas in a block, by its hash. */
   const baseFees = new Map<string, bigint>()
-  const all: ReadonlyArray<Provider> = Array.from({ length: providers }, (_, index) => ({
-    url: `https://provider-${index + 1}.testkit.example/`,
-    isAway: false,
-    losesAnswers: false,
-    swallows: false,
-    refusal: undefined,
-    lag: 0,
-    fork: undefined
-  }))
-  /** Bytes on their way to the pools, and the height at which they arrive. */
-  let underWay: ReadonlyArray<{ readonly bytes: Bytes; readonly height: number }> = []
-
-  const state = {
-    /** Of the next block. */
-    baseFee,
-    /** Makers of blocks take no transactions. */
-    isHeldBack: false,
-    /** Blocks after which bytes arrive in the pools. 0: at once. */
-    delay: 0,
-    /** Bytes that arrive together arrive in the reverse order. */
-    isReordered: false,
-    /** Receivers at which calls revert in their block, in lower case. Estimates do not show it. */
-    reverting: new Set<string>(),
-    /** Receivers at which estimates say that calls revert, in lower case. */
-    refusing: new Set<string>(),
-    /** What any provider was ever sent, by hash. */
-    left: new Map<string, Bytes>()
-  }
 
   const poolOf = (address: string): Pool.Pool<Bytes> => pools.get(address) ?? new Map<number, Bytes>()
-
-  const pricePaid = ({ maxFee, tip }: Bytes, { hash }: Block<Bytes>): bigint => {
-    const base = baseFees.get(hash) ?? state.baseFee
-    return maxFee < base + tip ? maxFee : base + tip
-  }
 
   const gasOf = ({ data = "0x" }: Call): bigint =>
     data === "0x" ? gasOfTransfer : gasOfCall + gasOfByte * BigInt((data.length - 2) / 2)
@@ -146,9 +77,14 @@ export const make = ({ providers, baseFee, funds }: Options) => {
     return gas < bytes.gasLimit ? gas : bytes.gasLimit
   }
 
+  const pricePaid = ({ maxFee, tip }: Bytes, { hash }: Block<Bytes>): bigint => {
+    const base = baseFees.get(hash) ?? chain.price
+    return maxFee < base + tip ? maxFee : base + tip
+  }
+
   const balanceOf = (address: string): bigint => {
-    let balance = funds + (gifts.get(address) ?? 0n)
-    for (const block of occupiedIn(blocks)) {
+    let balance = funds + chain.giftsTo(address)
+    for (const block of occupiedIn(chain.blocks())) {
       for (const mined of block.transactions) {
         const { bytes, isSuccess } = mined
         if (bytes.from === address) balance -= gasUsed(mined) * pricePaid(bytes, block) + (isSuccess ? bytes.value : 0n)
@@ -158,121 +94,66 @@ export const make = ({ providers, baseFee, funds }: Options) => {
     return balance
   }
 
-  const offer = (bytes: Bytes): NodeAnswer => {
-    const count = countOf(blocks, bytes.from)
+  const offer = (bytes: Bytes): Answer => {
+    const count = countOf(chain.blocks(), bytes.from)
     const offered = Pool.offer({ pool: poolOf(bytes.from), count, balance: balanceOf(bytes.from) }, bytes)
-    if (typeof offered === "string") return refused(offered)
+    if (typeof offered === "string") return { refusal: offered }
     pools.set(bytes.from, offered)
-    return accepted
-  }
-
-  const arrive = (): void => {
-    const height = headOf(blocks).number
-    const arriving = underWay.filter((one) => one.height <= height)
-    underWay = underWay.filter((one) => one.height > height)
-    for (const { bytes } of state.isReordered ? arriving.toReversed() : arriving) offer(bytes)
-  }
-
-  /** What this provider answers to a broadcast. Bytes that it was sent have left, whatever it answers. */
-  const broadcast = (provider: Provider, bytes: Bytes): NodeAnswer => {
-    if (provider.isAway) return noAnswer
-    state.left.set(bytes.hash, bytes)
-    if (provider.refusal !== undefined) return refused(provider.refusal)
-    if (provider.swallows) return accepted
-    if (state.delay > 0) {
-      underWay = [...underWay, { bytes, height: headOf(blocks).number + state.delay }]
-      return provider.losesAnswers ? noAnswer : accepted
-    }
-    const answer = offer(bytes)
-    return provider.losesAnswers ? noAnswer : answer
-  }
-
-  const grown = (on: Blocks<Bytes>, transactions: ReadonlyArray<Mined<Bytes>> = []): Blocks<Bytes> => {
-    const after = grow(on, transactions)
-    baseFees.set(headOf(after).hash, state.baseFee)
-    return after
-  }
-
-  const executed = (bytes: Bytes): Mined<Bytes> => ({
-    bytes,
-    isSuccess: bytes.to === undefined || !state.reverting.has(bytes.to)
-  })
-
-  /** A block with these transactions, whatever the pools have. */
-  const include = (transactions: ReadonlyArray<Bytes>): void => {
-    blocks = grown(blocks, transactions.map(executed))
-    for (const [address, pool] of pools) pools.set(address, Pool.after(countOf(blocks, address), pool))
-    for (const provider of all) if (provider.fork !== undefined) provider.fork = grown(provider.fork)
-    arrive()
+    return {}
   }
 
   /** What a maker of blocks takes from a pool: in the order of nonces, until one of them does not pay the base fee. */
   const takenFrom = ([address, pool]: readonly [string, Pool.Pool<Bytes>]): ReadonlyArray<Bytes> => {
-    const ready = Pool.executable(countOf(blocks, address), pool)
-    const end = ready.findIndex(({ maxFee }) => maxFee < state.baseFee)
+    const ready = Pool.executable(countOf(chain.blocks(), address), pool)
+    const end = ready.findIndex(({ maxFee }) => maxFee < chain.price)
     return end === -1 ? ready : ready.slice(0, end)
   }
 
-  /** The next block. */
-  const tick = (): void => include(state.isHeldBack ? [] : [...pools].flatMap(takenFrom))
+  const chain: Common.Chain<Bytes> = Common.make<Bytes>({
+    providers,
+    price: baseFee,
+    laws: {
+      offer,
+      taken: () => [...pools].flatMap(takenFrom),
+      executed: (bytes) => ({ bytes, isSuccess: bytes.to === undefined || !chain.reverting.has(bytes.to) }),
+      isPayment,
+      made: ({ hash }) => void baseFees.set(hash, chain.price),
+      settle: () => {
+        for (const [address, pool] of pools) pools.set(address, Pool.after(countOf(chain.blocks(), address), pool))
+      },
+      forget: () => pools.clear(),
+      // The transactions of the replaced blocks return to the pools, as those of geth do.
+      dropped: (gone) => {
+        for (const bytes of gone) offer(bytes)
+      }
+    }
+  })
 
-  const forget = (): void => {
-    pools.clear()
-    underWay = []
-  }
+  const broadcast = (provider: Provider, bytes: Bytes): NodeAnswer => nodeAnswerOf(chain.broadcast(provider, bytes))
 
-  /** The transactions of the replaced blocks return to the pools, as those of geth do. */
-  const replace = (depth: number): void => {
-    const gone = blocks.slice(blocks.length - depth).flatMap(({ transactions }) => transactions)
-    blocks = reorg(blocks, depth)
-    for (const block of blocks.slice(-depth - 1)) baseFees.set(block.hash, state.baseFee)
-    for (const { bytes } of gone) offer(bytes)
-  }
-
-  /** What a provider shows. */
-  const shownBy = ({ fork, lag }: Provider): Blocks<Bytes> =>
-    lag === 0 ? (fork ?? blocks) : behind(fork ?? blocks, lag)
-
-  /** From now on the provider has a block in which the newest bytes of a payment are executed, which the chain that lasts does not have. */
-  const lie = (provider: Provider, payment: Payment): void => {
-    const bytes = [...state.left.values()].findLast(isPayment(payment))
-    provider.fork = grown(blocks, bytes === undefined ? [] : [{ bytes, isSuccess: true }])
-  }
-
-  /** How often blocks that last have executed it. */
-  const payments = (payment: Payment): number =>
-    blocks
-      .flatMap(({ transactions }) => transactions)
-      .filter(({ bytes, isSuccess }) => isSuccess && isPayment(payment)(bytes)).length
-
-  return Object.assign(state, {
-    providers: all,
-    blocks: () => blocks,
-    head: () => headOf(blocks),
+  return Object.assign(chain, {
     poolOf,
     balanceOf,
     gasOf,
     gasUsed,
     pricePaid,
-    broadcast,
+    canonical: (address: string): string => address.toLowerCase(),
+    offerTo: broadcast,
     sendRaw: (provider: Provider, raw: Uint8Array) => {
       const bytes = opened(raw)
       return { bytes, answer: broadcast(provider, bytes) }
     },
-    include,
-    tick,
-    forget,
-    replace,
-    shownBy,
-    lie,
-    payments,
-    /** Bytes of the payment that left, mined or not. */
-    sent: (payment: Payment): ReadonlyArray<Bytes> => [...state.left.values()].filter(isPayment(payment)),
-    /** The block of the payment. Undefined: no block has it. */
-    minedAt: (payment: Payment): number | undefined => findIn(blocks, isPayment(payment))?.block.number,
-    give: (address: string, wei: bigint): void => {
-      gifts.set(address, (gifts.get(address) ?? 0n) + wei)
+    includeSent: (payment: Payment): boolean => {
+      const [first] = chain.sent(payment)
+      if (first !== undefined) chain.include([first])
+      return first !== undefined
+    },
+    takeSequence: (secret: Uint8Array): void => {
+      const fees = { type: "eip1559", maxFee: chain.price + foreignTip, tip: foreignTip } as const
+      const nonce = countOf(chain.blocks(), addressOf(secret))
+      const call = { to: foreignReceiver, value: 1n, data: "0x", gasLimit: gasOfTransfer }
+      chain.include([sealed({ chainId, nonce, ...call, fees }, secret)])
     }
-  })
+  }) satisfies FailingChain
 }
 export type Chain = ReturnType<typeof make>

@@ -12,7 +12,7 @@ import {
   isNoop,
   newestRequest
 } from "../../networks/core/Transaction.ts"
-import type { Attempt, Terms, Transaction } from "../../networks/core/Transaction.ts"
+import type { Attempt, Transaction } from "../../networks/core/Transaction.ts"
 import { maxSignaturesPerCommit } from "../../networks/core/TransactionValues.ts"
 import type { Moment } from "../../networks/core/TransactionValues.ts"
 import { apply, withAttempt, withSent } from "../../networks/core/Transition.ts"
@@ -27,27 +27,18 @@ import { believedFloor, findGaps, settleNonces } from "../../networks/evm/rules/
 import type { CountClaim, FloorStep } from "../../networks/evm/rules/LaneNonces.ts"
 import { priceOf } from "../../networks/evm/rules/Market.ts"
 import { headOf } from "../chain/Blocks.ts"
+import type { Rows } from "../KitNetwork.ts"
 import { hasNoReceipt, marketIn, see, seeLane, takerOf } from "./Views.ts"
 import type { Absences, Account } from "./Views.ts"
 import { sealed } from "./Wire.ts"
 import type { Bytes } from "./Wire.ts"
-
-/** The rows of the lane, as the ledger of the kit has them. */
-interface Rows {
-  /** Of this lane, by number. */
-  all(): ReadonlyArray<Transaction<Evm>>
-  nextNumber(): number
-  /** Adds a row, or writes the next state of it. `bytes`: of an attempt that was just signed. */
-  store(transaction: Transaction<Evm>, bytes?: { readonly ordinal: number; readonly raw: Uint8Array }): void
-  termsOf(transaction: Transaction<Evm>): Terms<Evm>
-}
 
 interface LaneOptions {
   readonly account: Account
   readonly key: Uint8Array
   readonly numbers: NetworkNumbers
   readonly relayerNumber: number
-  readonly rows: Rows
+  readonly rows: Rows<Evm>
 }
 
 /** What follows for the lane if decisions ask to be made again at once. Three are enough: a receipt, its depth, and the end. */
@@ -124,7 +115,7 @@ export const make = ({ account, key, numbers, relayerNumber, rows }: LaneOptions
       const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
       const signed = attempt && bytes.get(attempt.hash)
       if (attempt === undefined || signed === undefined) throw new Error("the kit has lost the bytes of an attempt")
-      const answers = chain.providers.map((provider) => chain.broadcast(provider, signed))
+      const answers = chain.providers.map((provider) => chain.offerTo(provider, signed))
       const heard = evmRules.hear(transaction, attempt, answers, { at: now, height: chain.head().number })
       if (heard.isWindowFull) nonces = { ...nonces, windowSize: halved(nonces.windowSize) }
       const recorded = withSent(transaction, heard)
@@ -268,11 +259,7 @@ export const make = ({ account, key, numbers, relayerNumber, rows }: LaneOptions
   }
 
   return {
-    address,
     step,
-    nonces: () => nonces,
-    /** Height of the newest block that the lane has seen. */
     height: () => nonces.chainBlock?.number ?? headOf(chain.blocks()).number
   }
 }
-export type Lane = ReturnType<typeof make>

@@ -1,24 +1,15 @@
 // The providers of the chain in memory as JSON-RPC over HTTP, for the real service: the calls that it makes, and the faults of each provider.
-import { Effect, Schema } from "effect"
-import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
-import type { HttpClientRequest } from "effect/http"
 import { percentiles } from "../../networks/evm/rules/Market.ts"
 import type { NodeAnswer } from "../../networks/evm/rules/Refusal.ts"
 import { headOf } from "../chain/Blocks.ts"
 import type { Block, Blocks } from "../chain/Blocks.ts"
-import { countOf, findIn } from "./Chain.ts"
+import * as Door from "../chain/Door.ts"
+import { failed, memberOf, result } from "../chain/Door.ts"
+import type { Reply } from "../chain/Door.ts"
+import { bytesOf } from "../Keys.ts"
+import { countOf, findIn, usualTip } from "./Chain.ts"
 import type { Chain, Found, Provider } from "./Chain.ts"
-import { usualTip } from "./Views.ts"
-import { bytesOf } from "./Wire.ts"
 import type { Bytes } from "./Wire.ts"
-
-const Call = Schema.Struct({
-  id: Schema.Unknown,
-  method: Schema.String,
-  params: Schema.optionalKey(Schema.Array(Schema.Unknown))
-})
-type Call = typeof Call.Type
-const Body = Schema.fromJsonString(Schema.Union([Call, Schema.Array(Call)]))
 
 /** Gas of a block. */
 const blockGas = 30_000_000
@@ -26,17 +17,6 @@ const blockGas = 30_000_000
 const noHash = `0x${"00".repeat(32)}`
 
 const hex = (value: number | bigint): string => `0x${value.toString(16)}`
-
-interface Replied {
-  readonly result?: unknown
-  readonly error?: { readonly code: number; readonly message: string }
-}
-
-const result = (value: unknown): Replied => ({ result: value })
-const failed = (message: string, code = -32000): Replied => ({ error: { code, message } })
-
-/** Undefined: the answer does not arrive. */
-type Answer = Replied | undefined
 
 export interface Served {
   readonly chain: Chain
@@ -75,7 +55,7 @@ const shownBlock = ({ timeOf, chain }: Served, blocks: Blocks<Bytes>, block: Blo
   parentHash: blocks[block.number - 1]?.hash ?? noHash,
   gasLimit: hex(blockGas),
   gasUsed: "0x0",
-  baseFeePerGas: hex(chain.baseFee),
+  baseFeePerGas: hex(chain.price),
   timestamp: hex(timeOf(block.number)),
   transactions: block.transactions.map(({ bytes }) => (isFull ? shownTransaction(bytes, block) : bytes.hash))
 })
@@ -92,20 +72,14 @@ const shownReceipt = ({ chain }: Served, found: Found) => ({
   logs: []
 })
 
-const sent = (bytes: Bytes, answer: NodeAnswer): Answer => {
+const sent = (bytes: Bytes, answer: NodeAnswer): Reply => {
   if (answer._tag === "NoAnswer") return undefined
   return answer._tag === "Hash" ? result(bytes.hash) : failed("message" in answer ? (answer.message ?? "") : "refused")
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value.toLowerCase() : "")
 
-/** Member of a call object of `eth_call` and `eth_estimateGas`. */
-const memberOf = (call: unknown, name: string): string | undefined => {
-  const value: unknown = typeof call === "object" && call !== null ? Reflect.get(call, name) : undefined
-  return typeof value === "string" ? value : undefined
-}
-
-type Method = (served: Served, provider: Provider, params: ReadonlyArray<unknown>) => Answer
+type Method = (served: Served, provider: Provider, params: ReadonlyArray<unknown>) => Reply
 
 const heightOf = ({ finality }: Served, blocks: Blocks<Bytes>, tag: unknown): number => {
   const head = headOf(blocks).number
@@ -145,16 +119,16 @@ const byNonce: Method = ({ chain }, provider, [address, nonce]) => {
 }
 
 const estimate: Method = ({ chain }, _, [call]) => {
-  const to = memberOf(call, "to")
-  if (to !== undefined && chain.refusing.has(to.toLowerCase())) return failed("execution reverted", 3)
-  return result(hex(chain.gasOf({ value: 0n, data: memberOf(call, "data") ?? memberOf(call, "input") })))
+  if (chain.refusing.has(textOf(memberOf(call, "to")))) return failed("execution reverted", 3)
+  const data = textOf(memberOf(call, "data") ?? memberOf(call, "input"))
+  return result(hex(chain.gasOf({ value: 0n, data: data === "" ? "0x" : data })))
 }
 
 const feeHistory: Method = ({ chain }, _, [count]) => {
   const blocks = Number(count)
   return result({
     oldestBlock: hex(Math.max(chain.head().number - blocks + 1, 0)),
-    baseFeePerGas: Array(blocks + 1).fill(hex(chain.baseFee)),
+    baseFeePerGas: Array(blocks + 1).fill(hex(chain.price)),
     gasUsedRatio: Array(blocks).fill(0.5),
     reward: Array(blocks).fill(percentiles.map(() => hex(usualTip)))
   })
@@ -183,37 +157,19 @@ const methods: Readonly<Record<string, Method>> = {
   eth_getTransactionBySenderAndNonce: byNonce,
   eth_estimateGas: estimate,
   eth_feeHistory: feeHistory,
-  eth_gasPrice: ({ chain }) => result(hex(chain.baseFee + usualTip)),
+  eth_gasPrice: ({ chain }) => result(hex(chain.price + usualTip)),
   eth_maxPriorityFeePerGas: () => result(hex(usualTip)),
   eth_sendRawTransaction: raw
 }
 
-const answerTo = (served: Served, provider: Provider, { method, params = [] }: Call): Answer => {
-  const found = methods[method]
-  return found === undefined
-    ? failed(`the method ${method} does not exist on the chain of the test kit`, -32601)
-    : found(served, provider, params)
-}
-
-const lost = (request: HttpClientRequest.HttpClientRequest) =>
-  Effect.fail(
-    new HttpClientError.HttpClientError({
-      reason: new HttpClientError.TransportError({ request, description: "the provider does not answer" })
-    })
-  )
-
-/** Answers each URL of the chain's providers. A provider that is away, or whose answer is lost, fails as a broken connection does. */
-export const client = (served: Served): HttpClient.HttpClient =>
-  HttpClient.make((request, url) =>
-    Effect.gen(function* () {
-      const provider = served.chain.providers.find((one) => one.url === url.href)
-      if (provider === undefined || provider.isAway) return yield* lost(request)
-      const text = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
-      const body = yield* Effect.orDie(Schema.decodeEffect(Body)(text))
-      const calls = Array.isArray(body) ? body : [body]
-      const answers = calls.map((call) => ({ id: call.id, answer: answerTo(served, provider, call) }))
-      if (answers.some(({ answer }) => answer === undefined)) return yield* lost(request)
-      const replies = answers.map(({ id, answer }) => ({ jsonrpc: "2.0", id, ...answer }))
-      return HttpClientResponse.fromWeb(request, Response.json(Array.isArray(body) ? replies : replies[0]))
-    })
-  )
+/** Answers each URL of the chain's providers. */
+export const client = (served: Served) =>
+  Door.client({
+    providers: served.chain.providers,
+    methods: Object.fromEntries(
+      Object.entries(methods).map(([name, method]) => [
+        name,
+        (provider: Provider, params: unknown) => method(served, provider, Door.listOf(params))
+      ])
+    )
+  })

@@ -19,12 +19,9 @@ import type { LaneView } from "../../networks/evm/rules/LaneNonces.ts"
 import { marketOf, percentiles } from "../../networks/evm/rules/Market.ts"
 import { headOf } from "../chain/Blocks.ts"
 import type { Blocks } from "../chain/Blocks.ts"
-import { countOf, findIn, gwei } from "./Chain.ts"
+import { countOf, findIn, usualTip } from "./Chain.ts"
 import type { Call, Chain, Found, Provider } from "./Chain.ts"
 import type { Bytes } from "./Wire.ts"
-
-/** Wei per gas that others pay as a tip. */
-export const usualTip = gwei
 
 /** One account on the chain, as polls ask about it. */
 export interface Account {
@@ -126,7 +123,7 @@ const sightsOf = (
 
 /** The prices of the chain as they are now: the kit has no market of its own. */
 export const marketIn = ({ chain, minimumTip }: Account) =>
-  marketOf({ baseFees: [chain.baseFee], rewards: [percentiles.map(() => usualTip)] }, { minimumTip })
+  marketOf({ baseFees: [chain.price], rewards: [percentiles.map(() => usualTip)] }, { minimumTip })
 
 const estimateOf = ({ chain }: Account, call: Call): Estimate =>
   call.to !== undefined && chain.refusing.has(call.to.toLowerCase())

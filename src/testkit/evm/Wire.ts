@@ -5,6 +5,7 @@ import { keccak_256 } from "@noble/hashes/sha3.js"
 import { tipOf, maxFeeOf } from "../../networks/evm/rules/Market.ts"
 import type { Fees } from "../../networks/evm/rules/Market.ts"
 import type { PoolBytes } from "../chain/Pool.ts"
+import { addressOf, addressOfPoint, bytesOf, hexOf } from "../Keys.ts"
 
 /** What is signed. `to` is absent in a creation. */
 export interface Unsigned {
@@ -28,9 +29,6 @@ export interface Bytes extends Unsigned, PoolBytes {
 
 /** A string of bytes, or a list: all that RLP knows (Ethereum Yellow Paper, appendix B). */
 type Item = Uint8Array | ReadonlyArray<Item>
-
-const hexOf = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString("hex")}`
-export const bytesOf = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replace(/^0x/i, ""), "hex"))
 
 /** Without leading zeros, and empty for 0. */
 const quantity = (value: number | bigint): Uint8Array => {
@@ -94,11 +92,6 @@ const digestOf = (unsigned: Unsigned): Uint8Array => {
   const legacy = [...fields, quantity(unsigned.chainId), quantity(0), quantity(0)]
   return keccak_256(typed(unsigned.fees, unsigned.fees.type === "legacy" ? legacy : fields))
 }
-
-const addressOfPoint = (publicKey: Uint8Array): string => hexOf(keccak_256(publicKey.subarray(1)).subarray(-20))
-
-/** The lower-case address of a private key. */
-export const addressOf = (key: Uint8Array): string => addressOfPoint(secp256k1.getPublicKey(key, false))
 
 /** The checksum of EIP-55. */
 export const checksum = (address: string): string => {

@@ -4,6 +4,7 @@ import { Clock, Effect, Fiber, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { execFile } from "node:child_process"
 import * as path from "node:path"
+import { pathToFileURL } from "node:url"
 import { promisify } from "node:util"
 import {
   EventFeed as Feed,
@@ -13,6 +14,9 @@ import {
   Transactions as Sends
 } from "../../../src/index.ts"
 import { EvmTransaction, SendEvmTransaction } from "../../../src/networks/evm/rules/EvmSchemas.ts"
+import { SendSolanaTransaction, SolanaTransactionResponse } from "../../../src/networks/solana/rules/SolanaExchanges.ts"
+import { SendStellarTransaction } from "../../../src/networks/stellar/rules/StellarRequests.ts"
+import { StellarTransactionResponse } from "../../../src/networks/stellar/rules/StellarResponses.ts"
 import {
   Arbitraries,
   AnswerLost,
@@ -26,16 +30,39 @@ import {
 } from "../../../src/testkit/index.ts"
 import { opened, sealed } from "../../../src/testkit/evm/Wire.ts"
 import { property } from "../../../testkit/Depth.ts"
-import { statements } from "./Contract.ts"
+import { statementsOn } from "./Contract.ts"
 import * as Programs from "./Programs.ts"
+
+const ofSolana = await Arbitraries.loadSolana()
+const ofStellar = await Arbitraries.loadStellar()
 
 const root = path.resolve(import.meta.dirname, "../../..")
 
 const kit = (options?: Parameters<typeof TestChain.evm>[0]) => TestRelayer.layer({ network: TestChain.evm(options) })
 
-describe("the contract of the services, on the test kit", () => {
-  for (const [name, statement] of statements) it.effect(name, () => Effect.provide(statement, kit()))
-})
+/** The modules that the imports of a process load. */
+const loadedBy = (imported: string) =>
+  Effect.promise(async () => {
+    const program = path.join(root, "test/networks/alone/loaded.ts")
+    const args = ["--import", path.join(root, "testkit/FromSource.ts"), program, imported]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, maxBuffer: 2 ** 24 })
+    return stdout.split("\n")
+  })
+
+/** Makes a payment on the network type of its query. */
+const paying = pathToFileURL(path.join(import.meta.dirname, "alone.ts")).href
+
+/** What the kit must not load. */
+const foreign =
+  /\/src\/(server|sql|outbound|threads|process|cli|client)\/|\/networks\/\w+\/(chain|lane|requests)\/|\/node_modules\/(viem|@solana|@stellar|@effect|tiny-secp256k1|pg)\//
+
+for (const network of [TestChain.evm(), TestChain.solana(), TestChain.stellar()]) {
+  describe(`the contract of the services, on the test kit of ${network.type}`, () => {
+    for (const [name, statement] of statementsOn(network.type)) {
+      it.effect(name, () => Effect.provide(statement, TestRelayer.layer({ network })))
+    }
+  })
+}
 
 describe("the services of the test kit", () => {
   it("are those that programs ask the package for", () => {
@@ -46,23 +73,33 @@ describe("the services of the test kit", () => {
     )
   })
 
-  it.effect("load no module of the server, of a database, or of chain libraries", () =>
+  it.effect("load no module of the server, of a database, of chain libraries, or of another network type", () =>
     Effect.gen(function* () {
-      const program = path.join(root, "test/networks/alone/loaded.ts")
-      const hooks = path.join(root, "testkit/FromSource.ts")
-      const args = ["--import", hooks, program, "effect-relayer/testkit"]
-      const { stdout } = yield* Effect.promise(() =>
-        promisify(execFile)(process.execPath, args, { cwd: root, maxBuffer: 2 ** 24 })
-      )
-      const loaded = stdout.split("\n").filter((url) => url.includes("/src/testkit/") || url.includes(`${root}/src/`))
-      assert.isAbove(loaded.length, 20)
-      const foreign =
-        /\/src\/(server|sql|outbound|threads|process|cli|client)\/|\/networks\/\w+\/(chain|lane|requests)\//
+      const imported = yield* loadedBy("effect-relayer/testkit")
+      const evm = yield* loadedBy(`${paying}?evm`)
+      const solana = yield* loadedBy(`${paying}?solana`)
+      const stellar = yield* loadedBy(`${paying}?stellar`)
+      for (const loaded of [imported, evm, solana, stellar]) {
+        assert.isAbove(loaded.filter((url) => url.includes(`${root}/src/`)).length, 20)
+        assert.deepStrictEqual(
+          loaded.filter((url) => foreign.test(url)),
+          []
+        )
+      }
+      const roomsIn = (loaded: ReadonlyArray<string>) => [
+        ...new Set(loaded.flatMap((url) => /\/src\/(?:networks|testkit)\/(evm|solana|stellar)\//.exec(url)?.[1] ?? []))
+      ]
+      // The arbitraries of the kit are those of the schemas of evm.
+      assert.deepStrictEqual([imported, evm, solana, stellar].map(roomsIn), [
+        ["evm"],
+        ["evm"],
+        ["evm", "solana"],
+        ["evm", "stellar"]
+      ])
       assert.deepStrictEqual(
-        loaded.filter((url) => foreign.test(url)),
+        [...solana, ...stellar].filter((url) => url.includes("/src/testkit/evm/")),
         []
       )
-      assert.notMatch(stdout, /\/node_modules\/(viem|@solana|@stellar|@effect|tiny-secp256k1|pg)\//)
     })
   )
 
@@ -326,6 +363,28 @@ describe("arbitraries", () => {
       Effect.sync(() => {
         assert.isTrue(Schema.is(SendEvmTransaction)(body))
         assert.isTrue(Schema.is(EvmTransaction)(shown))
+      }),
+    property()
+  )
+
+  it.effect.prop(
+    "of solana are valid requests and responses",
+    [ofSolana.sendSolanaTransaction, ofSolana.solanaTransaction],
+    ([body, shown]) =>
+      Effect.sync(() => {
+        assert.isTrue(Schema.is(SendSolanaTransaction)(body))
+        assert.isTrue(Schema.is(SolanaTransactionResponse)(shown))
+      }),
+    property()
+  )
+
+  it.effect.prop(
+    "of stellar are valid requests and responses",
+    [ofStellar.sendStellarTransaction, ofStellar.stellarTransaction],
+    ([body, shown]) =>
+      Effect.sync(() => {
+        assert.isTrue(Schema.is(SendStellarTransaction)(body))
+        assert.isTrue(Schema.is(StellarTransactionResponse)(shown))
       }),
     property()
   )

@@ -1,6 +1,16 @@
 // Keys of plain signers, with the addresses that they have on each network type.
 import { ed25519 } from "@noble/curves/ed25519"
-import { addressOf, bytesOf } from "./Wire.ts"
+import { secp256k1 } from "@noble/curves/secp256k1"
+import { keccak_256 } from "@noble/hashes/sha3.js"
+
+export const hexOf = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString("hex")}`
+export const bytesOf = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.replace(/^0x/i, ""), "hex"))
+
+/** The lower-case address of an evm account. `publicKey`: uncompressed. */
+export const addressOfPoint = (publicKey: Uint8Array): string => hexOf(keccak_256(publicKey.subarray(1)).subarray(-20))
+
+/** The same of a private key. */
+export const addressOf = (key: Uint8Array): string => addressOfPoint(secp256k1.getPublicKey(key, false))
 
 const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 const base32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
