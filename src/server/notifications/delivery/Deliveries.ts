@@ -1,7 +1,6 @@
 // Deliveries of a notification, for callers: list, retry, replay, test.
 import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
-import type { Statement } from "effect/sql"
 import * as Caller from "../../../domain/access/Caller.ts"
 import {
   Delivery,
@@ -74,27 +73,13 @@ const readSteps = Rows.all(
   Rows.withoutNulls(
     Schema.Struct({
       at: Schema.Int,
-      /** Deliveries that were created in the step; in the first one, also those that waited when it began. */
-      begun: Schema.Int,
-      /** Of these, those that were created in the period. */
-      created: Schema.Int,
       delivered: Schema.Int,
       failed: Schema.Int,
+      pending: Schema.Int,
       p95_ms: Schema.optionalKey(Schema.Int)
     })
   )
 )
-type StepRow = Effect.Success<ReturnType<typeof readSteps>>[number]
-
-/** What waited at the end of each step: what was there before, and what has begun and not ended. */
-const withPending = (series: Series, rows: ReadonlyArray<StepRow>): DeliveryStatistics["steps"] => {
-  let pending = 0
-  return filled(series, rows, (row) => {
-    const { begun = 0, delivered = 0, failed = 0, p95_ms } = row ?? {}
-    pending += begun - delivered - failed
-    return { delivered, failed, pending: Math.max(0, pending), ...(p95_ms === undefined ? {} : { p95_ms }) }
-  })
-}
 
 const readWaiting = Rows.one(
   Rows.withoutNulls(
@@ -223,35 +208,20 @@ export const makeDeliveriesRepo = Effect.gen(function* () {
       query("Deliveries.insertTest")
     )
 
-  /**
-   * The newest deliveries of a period, by steps: those that waited when it began, and those that were created in it. What was given up
-   * ended with its last attempt. Tests are left out, and so is what was created more than a day before the period: it was given up before.
-   */
-  const steps = (deliveries: VisibleDeliveries, { since, step }: Series, limit: number) => {
-    const begin = sql`${since}::float8`
-    const millis = (moment: Statement.Fragment) => sql`(extract(epoch FROM ${moment}) * 1000)::float8`
-    return sql`
-      WITH found AS MATERIALIZED (
-        SELECT ${millis(sql`t.created_at`)} AS created_at, t.state, ${millis(sql`
-          CASE t.state WHEN 'delivered' THEN t.delivered_at
-            WHEN 'failed' THEN coalesce((SELECT max(a.at) FROM delivery_attempts a WHERE a.delivery_id = t.id), t.give_up_at) END`)} AS ended_at
+  /** The newest deliveries since a moment, by steps of their creation. Tests are left out. */
+  const steps = (deliveries: VisibleDeliveries, { since, step }: Series, limit: number) =>
+    sql`
+      SELECT (floor(extract(epoch FROM d.created_at) * 1000 / ${step}::float8) * ${step}::float8)::float8 AS at,
+        (count(*) FILTER (WHERE d.state = 'delivered'))::float8 AS delivered,
+        (count(*) FILTER (WHERE d.state = 'failed'))::float8 AS failed,
+        (count(*) FILTER (WHERE d.state = 'pending'))::float8 AS pending,
+        round(percentile_disc(0.95) WITHIN GROUP (ORDER BY d.ms) FILTER (WHERE d.state = 'delivered'))::float8 AS p95_ms
+      FROM (
+        SELECT t.created_at, t.state, greatest(0, extract(epoch FROM t.delivered_at - t.created_at) * 1000) AS ms
         FROM deliveries t
-        WHERE ${ofCaller(deliveries)} AND t.lane <> ${testLane}
-          AND t.created_at >= to_timestamp(${begin} / 1000) - interval '24 hours'
+        WHERE ${ofCaller(deliveries)} AND t.lane <> ${testLane} AND t.created_at >= to_timestamp(${since}::float8 / 1000)
         ORDER BY t.seq DESC LIMIT ${limit}
-      ), changes AS (
-        SELECT greatest(f.created_at, ${begin}) AS at, 1 AS begun, (f.created_at >= ${begin})::int AS created,
-          NULL AS state, NULL::float8 AS ms
-        FROM found f WHERE f.ended_at IS NULL OR f.ended_at >= ${begin}
-        UNION ALL
-        SELECT f.ended_at, 0, 0, f.state, greatest(0, f.ended_at - f.created_at) FROM found f WHERE f.ended_at >= ${begin}
-      )
-      SELECT (floor(c.at / ${step}::float8) * ${step}::float8)::float8 AS at, sum(c.begun)::float8 AS begun,
-        sum(c.created)::float8 AS created, (count(*) FILTER (WHERE c.state = 'delivered'))::float8 AS delivered,
-        (count(*) FILTER (WHERE c.state = 'failed'))::float8 AS failed,
-        round(percentile_disc(0.95) WITHIN GROUP (ORDER BY c.ms) FILTER (WHERE c.state = 'delivered'))::float8 AS p95_ms
-      FROM changes c GROUP BY 1`.pipe(Effect.flatMap(readSteps), query("Deliveries.steps"))
-  }
+      ) d GROUP BY 1`.pipe(Effect.flatMap(readSteps), query("Deliveries.steps"))
 
   /** The deliveries that wait now, counted up to `limit`. */
   const waiting = (deliveries: VisibleDeliveries, limit: number) =>
@@ -371,9 +341,12 @@ export class Deliveries extends Context.Service<
         const deliveries = yield* of(notification)
         const series = yield* seriesOf(query, yield* Clock.currentTimeMillis, longestSeries)
         const found = yield* repo.steps(deliveries, series, maxCountedDeliveries + 1)
-        const counted = found.reduce((sum, { created }) => sum + created, 0)
+        const counted = found.reduce((sum, { delivered, failed, pending }) => sum + delivered + failed + pending, 0)
         return {
-          steps: withPending(series, found),
+          steps: filled(series, found, (row) => {
+            const { at: _, ...step } = row ?? { at: 0, delivered: 0, failed: 0, pending: 0 }
+            return step
+          }),
           complete: counted <= maxCountedDeliveries,
           ...(yield* repo.waiting(deliveries, maxCountedDeliveries)),
           ...(deliveries.relayers === undefined ? yield* repo.failingSince(notification) : {})
