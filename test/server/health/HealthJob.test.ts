@@ -135,7 +135,7 @@ describe("health jobs", () => {
 
   it.effect("check a relayer as soon as it is created or its policies change, without waiting for the next poll", () =>
     Effect.gen(function* () {
-      const { name } = yield* database(0)
+      const { name, sql } = yield* database(0)
       const chain = chains()
       const context = yield* instance(name, chain.layer, "1 minute")
       const relayers = Context.get(context, Relayers)
@@ -151,6 +151,9 @@ describe("health jobs", () => {
       })
       // The test clock stands still, so the job does not poll.
       yield* TestClock.withLive(holds("the first check", () => chain.seen.length === 1))
+      // A check that is due while the row of the former one is locked is found by the next poll.
+      const checked = sql`SELECT 1 FROM relayer_checks WHERE checked_at IS NOT NULL`
+      yield* TestClock.withLive(until("its result", Effect.orDie(Effect.map(checked, ([row]) => row))))
       yield* relayers.update(id, { policies: { min_balance: 3 } })
       yield* TestClock.withLive(holds("the second check", () => chain.seen.length === 2))
     })
