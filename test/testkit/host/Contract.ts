@@ -1,6 +1,6 @@
 // What holds for programs that send, whatever is behind the services: the test kit, or the real service on the same chain.
 import { assert } from "@effect/vitest"
-import { Clock, DateTime, Effect, Schema } from "effect"
+import { Clock, DateTime, Effect, Schedule, Schema } from "effect"
 import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"
 import type { Relayer, RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import type { EventFeed as Feed } from "../../../src/server/events/EventFeed.ts"
@@ -48,9 +48,14 @@ const ownBody = Effect.fnUntraced(function* ({ address }: Relayer) {
   return { payment, body: (yield* TestChain).bodyOf(address, payment) }
 })
 
-const eventsOf = Effect.fnUntraced(function* (relayer: RelayerId, id: string) {
-  const { items } = yield* (yield* EventFeed).list({ relayer_id: relayer, resource_id: id })
-  return items.map(({ type }) => type)
+/** Its events up to the last one. A service shows an event when all earlier ones of the feed have been committed. */
+const eventsOf = Effect.fnUntraced(function* (relayer: RelayerId, id: string, last: string) {
+  const { list } = yield* EventFeed
+  const types = Effect.map(list({ relayer_id: relayer, resource_id: id }), ({ items }) => items.map(({ type }) => type))
+  return yield* Effect.repeat(types, {
+    until: (found) => found.some((type) => type === last),
+    schedule: Schedule.spaced("50 millis")
+  })
 })
 
 const unknown = TransactionId.make("4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b")
@@ -74,7 +79,9 @@ const onEachNetwork: Statements = {
     const seen = chain.network.type === "evm" ? ["transaction.mined"] : []
     // It depends on the moment at which the relayer looks what the transaction waits for meanwhile, and whether its slot is final already.
     const byChance = ["transaction.held", ...(chain.network.type === "solana" ? ["transaction.mined"] : [])]
-    const events = (yield* eventsOf(relayer.id, sent.id)).filter((type) => !byChance.includes(type))
+    const events = (yield* eventsOf(relayer.id, sent.id, "transaction.confirmed")).filter(
+      (type) => !byChance.includes(type)
+    )
     assert.deepStrictEqual(events, [
       "transaction.created",
       "transaction.signed",
@@ -270,7 +277,7 @@ const onEvm: Statements = {
     yield* chain.holdBack(false)
     assert.strictEqual((yield* chain.mineUntilFinal(relayer, id)).status, "confirmed")
     assert.deepStrictEqual([yield* chain.payments(own), yield* chain.payments(other)], [0, 1])
-    assert.include(yield* eventsOf(relayer, id), "transaction.replaced")
+    assert.include(yield* eventsOf(relayer, id, "transaction.replaced"), "transaction.replaced")
   }),
 
   "a policy limits receivers and prices": Effect.gen(function* () {
@@ -314,7 +321,7 @@ const onSolana: Statements = {
     yield* chain.holdBack(false)
     assert.strictEqual((yield* chain.mineUntilFinal(relayer.id, id)).status, "confirmed")
     assert.strictEqual(yield* chain.payments(payment), 1)
-    assert.include(yield* eventsOf(relayer.id, id), "transaction.replaced")
+    assert.include(yield* eventsOf(relayer.id, id, "transaction.replaced"), "transaction.replaced")
   }),
 
   "a payment is replaced before its first signature, and not afterwards": Effect.gen(function* () {
