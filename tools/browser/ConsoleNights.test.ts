@@ -262,7 +262,8 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an ope
         const shown = await field.inputValue()
         assert.include(shown, providers.a.host)
         await field.fill([shown, providers.c.url].join("\n"))
-        await button(page, "Save").click()
+        const normal = page.getByRole("region", { name: "RPC URLs of the network" })
+        await normal.getByRole("button", { name: "Save", exact: true }).click()
         await page.locator(".review").waitFor({ state: "detached" })
         // The next check by itself is up to a minute away.
         const check = async (result: string) => {
