@@ -37,7 +37,7 @@ const requestOf = (slot: number) => ({ ...Counter.requestOf(slot), ...(isPrivate
 
 /** Transactions of each kind that a run has at least. */
 const least = 200
-const shortLeast = 10
+const shortLeast = 1
 
 /** A lane with two normal URLs and two private ones. */
 const makeLane = Effect.fnUntraced(function* (service: Listening) {
