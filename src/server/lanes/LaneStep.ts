@@ -322,8 +322,10 @@ const pollAll = Effect.fnUntraced(function* (step: StepState, owner: OpenRow) {
   })
   context.memory.poll = poll
   context.memory.polledAt = now
-  if (poll.isAnswered)
-    context.arrivals.seen(owner.relayer.urlsKey, poll.heightOf(owner.relayer), now, owner.relayer.blockTime)
+  const { blockTime, urlsKey } = owner.relayer
+  const height = poll.heightOf(owner.relayer)
+  // 0: the providers of this relayer have not answered, whatever those of others have.
+  if (height > 0) context.arrivals.seen(urlsKey, height, now, blockTime)
   const { reading } = poll
   const opened = reading === undefined ? [] : yield* readLane(step, reading, owner.stored, owner.relayer)
   if (reading === undefined && poll.isOtherChain) yield* stopOnOtherChain(step)

@@ -66,6 +66,16 @@ layerEach(memory)("a lane with open transactions", (it) => {
         world.chain.include([])
         // The second block came between 9 and 13 seconds.
         assert.deepStrictEqual(yield* world.poll(), { _tag: "Wait", until: 18_938 })
+        // A poll without an answer takes nothing away from what is known.
+        const [node] = world.nodes
+        assert.isDefined(node)
+        node.isAway = true
+        yield* TestClock.adjust("5 seconds")
+        yield* world.poll()
+        node.isAway = false
+        world.chain.include([])
+        // The third block came between 16.9 and 20 seconds.
+        assert.deepStrictEqual(yield* world.poll(), { _tag: "Wait", until: 26_375 })
       })
   )
 
