@@ -28,10 +28,17 @@ const wholeRun = () => {
   }
 }
 
+/** Seconds of the processor that the workers took for the files of tests, as far as the run has ended. */
+let inFiles = 0
+
 /** When Vitest ends, it has stopped all that it started. */
 process.once("exit", () => {
   const spent = wholeRun()
-  if (spent !== undefined) process.stdout.write(`Processor time of the whole run: ${spent.toFixed(0)} s.\n`)
+  if (spent === undefined) return
+  const others = Math.max(0, spent - inFiles)
+  process.stdout.write(
+    `Processor time of the whole run: ${spent.toFixed(0)} s, ${inFiles.toFixed(0)} s in the files of tests, ${others.toFixed(0)} s in Vitest, in the start of workers, in PostgreSQL and in other processes.\n`
+  )
 })
 
 export default class {
@@ -51,6 +58,7 @@ export default class {
       })
       counts.milliseconds += duration
       counts.processorMs += processorMs
+      inFiles += processorMs / 1000
       // Errors of a module itself: it cannot be loaded, or one of its hooks fails.
       counts.failed += module.errors().length
       for (const test of module.children.allTests()) {
