@@ -168,12 +168,12 @@ const at = "2026-01-02T03:04:00.000Z"
 
 const Step = Schema.Struct({
   at: field(Instant, "Beginning of the step.", at),
-  delivered: field(Schema.Natural, "Deliveries created in the step that the receiver has accepted.", 41),
-  failed: field(Schema.Natural, "Deliveries created in the step that were given up.", 0),
-  pending: field(Schema.Natural, "Deliveries created in the step that still wait.", 1),
+  delivered: field(Schema.Natural, "Deliveries that the receiver accepted in the step.", 41),
+  failed: field(Schema.Natural, "Deliveries that were given up in the step, with their last attempt.", 0),
+  pending: field(Schema.Natural, "Deliveries that waited at the end of the step.", 1),
   p95_ms: shown(
     Schema.Natural,
-    "Milliseconds from creation to acceptance, in which 95 % of those that were delivered were accepted. Absent if none was.",
+    "Milliseconds from creation to acceptance, in which 95 % of those that were accepted in the step were accepted. Absent if none was.",
     240
   )
 }).annotate({ identifier: "DeliveryStep", description: "Deliveries of a step of time." })

@@ -4,6 +4,7 @@ import { Migrator, SqlClient } from "effect/sql"
 import baseline from "./0073_baseline.ts"
 import claims from "./0076_claims.ts"
 import privateRoutes from "./0079_private_routes.ts"
+import failedDeliveries from "./0083_failed_deliveries.ts"
 import * as Former from "./Former.ts"
 import type * as Migration from "./Migration.ts"
 
@@ -15,7 +16,8 @@ export type Migrations = Readonly<Record<string, Migration.Migration>>
 export const migrations: Migrations = {
   "0073_baseline": baseline,
   "0076_claims": claims,
-  "0079_private_routes": privateRoutes
+  "0079_private_routes": privateRoutes,
+  "0083_failed_deliveries": failedDeliveries
 }
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)

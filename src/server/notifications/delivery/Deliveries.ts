@@ -1,6 +1,7 @@
 // Deliveries of a notification, for callers: list, retry, replay, test.
 import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
+import type { Statement } from "effect/sql"
 import * as Caller from "../../../domain/access/Caller.ts"
 import {
   Delivery,
@@ -73,13 +74,25 @@ const readSteps = Rows.all(
   Rows.withoutNulls(
     Schema.Struct({
       at: Schema.Int,
+      /** Deliveries that were created in the step; in the first one, also those that waited when it began. */
+      begun: Schema.Int,
       delivered: Schema.Int,
       failed: Schema.Int,
-      pending: Schema.Int,
       p95_ms: Schema.optionalKey(Schema.Int)
     })
   )
 )
+type StepRow = Effect.Success<ReturnType<typeof readSteps>>[number]
+
+/** Each step with what waited at its end: what has begun until then and has not ended. */
+const withPending = (series: Series, rows: ReadonlyArray<StepRow>): DeliveryStatistics["steps"] => {
+  let pending = 0
+  return filled(series, rows, (row) => {
+    const { begun = 0, delivered = 0, failed = 0, p95_ms } = row ?? {}
+    pending += begun - delivered - failed
+    return { delivered, failed, pending, ...(p95_ms === undefined ? {} : { p95_ms }) }
+  })
+}
 
 const readWaiting = Rows.one(
   Rows.withoutNulls(
@@ -208,20 +221,36 @@ export const makeDeliveriesRepo = Effect.gen(function* () {
       query("Deliveries.insertTest")
     )
 
-  /** The newest deliveries since a moment, by steps of their creation. Tests are left out. */
-  const steps = (deliveries: VisibleDeliveries, { since, step }: Series, limit: number) =>
-    sql`
-      SELECT (floor(extract(epoch FROM d.created_at) * 1000 / ${step}::float8) * ${step}::float8)::float8 AS at,
-        (count(*) FILTER (WHERE d.state = 'delivered'))::float8 AS delivered,
-        (count(*) FILTER (WHERE d.state = 'failed'))::float8 AS failed,
-        (count(*) FILTER (WHERE d.state = 'pending'))::float8 AS pending,
-        round(percentile_disc(0.95) WITHIN GROUP (ORDER BY d.ms) FILTER (WHERE d.state = 'delivered'))::float8 AS p95_ms
-      FROM (
-        SELECT t.created_at, t.state, greatest(0, extract(epoch FROM t.delivered_at - t.created_at) * 1000) AS ms
-        FROM deliveries t
-        WHERE ${ofCaller(deliveries)} AND t.lane <> ${testLane} AND t.created_at >= to_timestamp(${since}::float8 / 1000)
-        ORDER BY t.seq DESC LIMIT ${limit}
-      ) d GROUP BY 1`.pipe(Effect.flatMap(readSteps), query("Deliveries.steps"))
+  /**
+   * The deliveries that ended in a period, the newest, and those that wait now, by steps. Together they are all that waited at any time of
+   * the period. Tests are left out.
+   */
+  const steps = (deliveries: VisibleDeliveries, { since, step }: Series, limit: number) => {
+    const begin = sql`${since}::float8`
+    const millis = (moment: Statement.Fragment) => sql`(extract(epoch FROM ${moment}) * 1000)::float8`
+    const visible = (state: "pending" | "delivered" | "failed") =>
+      sql`FROM deliveries t WHERE ${ofCaller(deliveries)} AND t.lane <> ${testLane} AND t.state = '${sql.literal(state)}'`
+    const ended = (state: "delivered" | "failed", at: Statement.Fragment) => sql`
+      SELECT t.state, ${millis(sql`t.created_at`)} AS created_at, ${millis(at)} AS ended_at
+      ${visible(state)} AND ${at} >= to_timestamp(${begin} / 1000) ORDER BY ${at} DESC LIMIT ${limit}`
+    return sql`
+      WITH found AS MATERIALIZED (
+        (SELECT * FROM (
+          (${ended("delivered", sql`t.delivered_at`)}) UNION ALL (${ended("failed", sql`t.failed_at`)})
+        ) e ORDER BY e.ended_at DESC LIMIT ${limit})
+        UNION ALL
+        (SELECT t.state, ${millis(sql`t.created_at`)}, NULL ${visible("pending")} LIMIT ${limit})
+      ), changes AS (
+        SELECT greatest(created_at, ${begin}) AS at, 1 AS begun, NULL AS state, NULL::float8 AS ms FROM found
+        UNION ALL
+        SELECT ended_at, 0, state, greatest(0, ended_at - created_at) FROM found WHERE ended_at IS NOT NULL
+      )
+      SELECT (floor(c.at / ${step}::float8) * ${step}::float8)::float8 AS at, sum(c.begun)::float8 AS begun,
+        (count(*) FILTER (WHERE c.state = 'delivered'))::float8 AS delivered,
+        (count(*) FILTER (WHERE c.state = 'failed'))::float8 AS failed,
+        round(percentile_disc(0.95) WITHIN GROUP (ORDER BY c.ms) FILTER (WHERE c.state = 'delivered'))::float8 AS p95_ms
+      FROM changes c GROUP BY 1`.pipe(Effect.flatMap(readSteps), query("Deliveries.steps"))
+  }
 
   /** The deliveries that wait now, counted up to `limit`. */
   const waiting = (deliveries: VisibleDeliveries, limit: number) =>
@@ -341,12 +370,9 @@ export class Deliveries extends Context.Service<
         const deliveries = yield* of(notification)
         const series = yield* seriesOf(query, yield* Clock.currentTimeMillis, longestSeries)
         const found = yield* repo.steps(deliveries, series, maxCountedDeliveries + 1)
-        const counted = found.reduce((sum, { delivered, failed, pending }) => sum + delivered + failed + pending, 0)
+        const counted = found.reduce((sum, { begun }) => sum + begun, 0)
         return {
-          steps: filled(series, found, (row) => {
-            const { at: _, ...step } = row ?? { at: 0, delivered: 0, failed: 0, pending: 0 }
-            return step
-          }),
+          steps: withPending(series, found),
           complete: counted <= maxCountedDeliveries,
           ...(yield* repo.waiting(deliveries, maxCountedDeliveries)),
           ...(deliveries.relayers === undefined ? yield* repo.failingSince(notification) : {})

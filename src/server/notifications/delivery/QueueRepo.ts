@@ -87,8 +87,10 @@ const nextAttempt = (sql: SqlClient.SqlClient, { backOff, asked }: Wait) => {
 /** The columns that an attempt changes. */
 const changes = (sql: SqlClient.SqlClient, outcome: DeliveryOutcome) => {
   if (outcome === "delivered") return sql`failures = 0, delivered_at = clock_timestamp(), state = 'delivered'`
-  if (outcome === "gone") return sql`failures = failures + 1, state = 'failed'`
-  return sql`failures = failures + 1, state = CASE WHEN once OR held.next > give_up_at THEN 'failed' ELSE 'pending' END`
+  if (outcome === "gone") return sql`failures = failures + 1, state = 'failed', failed_at = clock_timestamp()`
+  const isLast = sql`once OR held.next > give_up_at`
+  return sql`failures = failures + 1, state = CASE WHEN ${isLast} THEN 'failed' ELSE 'pending' END,
+    failed_at = CASE WHEN ${isLast} THEN clock_timestamp() END`
 }
 
 export const make = Effect.gen(function* () {
@@ -156,7 +158,7 @@ export const makeQueueUpkeepRepo = Effect.gen(function* () {
 
   /** Gives up deliveries that were pending for too long. Returns how many. */
   const expire = sql`
-    UPDATE deliveries SET state = 'failed', claim = NULL WHERE seq = ANY(ARRAY(
+    UPDATE deliveries SET state = 'failed', failed_at = clock_timestamp(), claim = NULL WHERE seq = ANY(ARRAY(
       SELECT d.seq FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
       WHERE d.state = 'pending' AND d.give_up_at <= clock_timestamp() AND d.next_attempt_at <= clock_timestamp()
         AND (d.failures > 0 OR n.paused OR n.failing_since IS NOT NULL)

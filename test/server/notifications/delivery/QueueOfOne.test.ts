@@ -16,6 +16,14 @@ const eventsOf = (id: NotificationId) =>
     )
   )
 
+/** How many deliveries have failed at a known time. */
+const givenUp = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(
+    sql`SELECT 1 FROM deliveries WHERE state = 'failed' AND failed_at <= clock_timestamp()`,
+    (rows) => rows.length
+  )
+)
+
 /** Lets the tasks of the job run again and again: one may still be at its first round when the time passes. */
 const passUntil = <E, R>(check: Effect.Effect<boolean, E, R>) =>
   World.until(Effect.andThen(TestClock.adjust("1 second"), check))
@@ -33,6 +41,7 @@ describe("a notification", () => {
       yield* World.publish("relayer.updated", World.relayer(id, "relayer-1", { name: "first" }))
       yield* World.publish("relayer.updated", World.relayer(id, "relayer-1", { name: "second" }))
       yield* passUntil(Effect.map(World.log(id), (log) => log.at(-1)?.state === "failed"))
+      assert.strictEqual(yield* givenUp, 1)
       yield* notifications.update(id, { paused: false })
       yield* receiver.arrived(2)
       yield* World.attempted(id, 0, 1, 1)
@@ -57,6 +66,7 @@ describe("a notification", () => {
       yield* World.publish("relayer.updated", World.relayer(id))
       const [delivery] = yield* World.attempted(id, 1)
       assert.deepStrictEqual(World.outcomes(delivery === undefined ? [] : [delivery]), [["failed", "gone"]])
+      assert.strictEqual(yield* givenUp, 1)
       assert.isTrue((yield* notifications.get(id)).value.paused)
       assert.deepStrictEqual(yield* eventsOf(id), ["notification.created", "notification.paused"])
     }).pipe(Effect.provide(World.layer()))

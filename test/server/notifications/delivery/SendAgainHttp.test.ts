@@ -25,6 +25,8 @@ layer(live)("a delivery", (it) => {
       yield* retry
       const [failed] = yield* until(id, ([one]) => one?.attempts.length === 3 && one.state !== "pending")
       assert.deepInclude(failed ?? {}, { state: "failed" })
+      const sql = yield* SqlClient.SqlClient
+      assert.lengthOf(yield* sql`SELECT 1 FROM deliveries WHERE id = ${first?.id ?? ""} AND failed_at IS NOT NULL`, 1)
       assert.deepStrictEqual(
         failed?.attempts.map(({ outcome }) => outcome),
         ["rejected", "delivered", "delivered"]

@@ -31,6 +31,7 @@ const prepare = Effect.gen(function* () {
   yield* sql`
     INSERT INTO deliveries (id, notification_seq, lane, event, body, state, created_at)
     SELECT 'd6', seq, '', 'test', '{}', 'failed', '1969-12-31T23:59:31Z' FROM notifications WHERE id = 'hook'`
+  yield* sql`UPDATE deliveries SET failed_at = '1969-12-31T23:59:10Z' WHERE id = 'd3'`
   yield* sql`UPDATE relayers SET notification_id = 'hook' WHERE id = 'r2'`
   yield* sql`UPDATE notifications SET failing_since = '1969-12-31T23:59:00Z' WHERE id = 'hook'`
 })
@@ -64,13 +65,14 @@ const happened = ({ steps }: Statistics) =>
   )
 
 layer(Prepared.layer(prepare))("statistics of deliveries", (it) => {
-  it.effect("count deliveries by the minute of their creation, without tests, and say what waits", () =>
+  it.effect("count deliveries by the minute in which they ended, without tests, and say what waits", () =>
     Effect.gen(function* () {
       const found = yield* read()
       assert.lengthOf(found.steps, 61)
       assert.deepStrictEqual(happened(found), [
         ["23:58", 2, 0, 0, 1000],
-        ["23:59", 0, 1, 1, undefined]
+        ["23:59", 0, 1, 1, undefined],
+        ["00:00", 0, 0, 1, undefined]
       ])
       assert.deepInclude(found, { complete: true, pending: 1 })
       assert.match(found.oldest_pending_at ?? "", /^1969-12-31T23:59:30/)
@@ -79,12 +81,41 @@ layer(Prepared.layer(prepare))("statistics of deliveries", (it) => {
     })
   )
 
+  it.effect("show an outage: what waited at the end of each minute, and the minute in which it was delivered", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Prepared.create("notifications", { id: "away", url: "https://hooks.example.com/z" })
+      // Created before the hour, in the outage, and after it; `o4` was given up a minute ago.
+      yield* sql`
+        INSERT INTO deliveries (id, notification_seq, lane, event, body, state, created_at, delivered_at, give_up_at)
+        SELECT given.id, n.seq, 'r1', 'relayer.paused', '{}', given.state, given.created_at::timestamptz,
+          given.delivered_at::timestamptz, '1970-01-01T12:00:00Z'
+        FROM (VALUES
+          ('o1', 'delivered', '1969-12-31T20:00:00Z', '1969-12-31T23:56:10Z'),
+          ('o2', 'delivered', '1969-12-31T23:54:00Z', '1969-12-31T23:56:11Z'),
+          ('o3', 'delivered', '1969-12-31T23:57:00Z', '1969-12-31T23:57:01Z'),
+          ('o4', 'failed', '1969-12-31T23:55:00Z', NULL),
+          ('o5', 'delivered', '1969-12-31T20:00:00Z', '1969-12-31T20:01:00Z')
+        ) AS given (id, state, created_at, delivered_at) JOIN notifications n ON n.id = 'away'`
+      yield* sql`UPDATE deliveries SET failed_at = '1969-12-31T23:58:59Z' WHERE id = 'o4'`
+      const found = yield* read("?since=1969-12-31T23:53:00Z", TestApi.apiKey, path.replace("hook", "away"))
+      assert.deepStrictEqual(happened(found), [
+        ["23:53", 0, 0, 1, undefined],
+        ["23:54", 0, 0, 2, undefined],
+        ["23:55", 0, 0, 3, undefined],
+        ["23:56", 2, 0, 1, 14_170_000],
+        ["23:57", 1, 0, 1, 1000],
+        ["23:58", 0, 1, 0, undefined]
+      ])
+    })
+  )
+
   it.effect("have the steps that are asked for, and name a field that is wrong", () =>
     Effect.gen(function* () {
       const found = yield* read("?since=1969-12-31T20:00:00Z&step=3600")
       assert.deepStrictEqual(
         happened(found).map(([at]) => at),
-        ["21:00", "23:00"]
+        ["21:00", "23:00", "00:00"]
       )
       for (const [query, field] of [
         ["since=1969-12-30T00:00:00Z", "since"],
@@ -115,7 +146,10 @@ layer(Prepared.layer(prepare))("statistics of deliveries", (it) => {
     Effect.gen(function* () {
       const key = yield* Prepared.createKey({ scopes: ["notifications:read"], relayer_ids: ["r2"] })
       const found = yield* read("", key)
-      assert.deepStrictEqual(happened(found), [["23:59", 0, 0, 1, undefined]])
+      assert.deepStrictEqual(happened(found), [
+        ["23:59", 0, 0, 1, undefined],
+        ["00:00", 0, 0, 1, undefined]
+      ])
       assert.notProperty(found, "failing_since")
       const other = yield* Prepared.createKey({ scopes: ["relayers:read"] })
       assert.strictEqual((yield* TestApi.call(path, { key: other })).status, 403)
