@@ -375,6 +375,28 @@ export const firstOfEachSet = <R extends Pick<LaneRelayer, "urlsKey">>(relayers:
   return [...found.values()]
 }
 
+/** A set of providers that answered a poll, and what the poll saw with it. */
+export interface AnsweredSet<F extends Family, P> {
+  /** The first one that uses the set. */
+  readonly relayer: LaneRelayer<F>
+  readonly poll: P
+}
+
+/**
+ * The sets of providers that answered a poll, in the order in which they may speak for the lane. URLs of the network come first: a
+ * relayer's own ones may be those of a caller that may use this relayer alone.
+ */
+export const answeredSets = <F extends Family, P>(
+  { rows }: Pick<PollOptions<F>, "rows">,
+  polls: ReadonlyMap<string, P>
+): ReadonlyArray<AnsweredSet<F, P>> =>
+  firstOfEachSet(rows.map(({ relayer }) => relayer))
+    .toSorted((one, other) => Number(one.hasOwnUrls) - Number(other.hasOwnUrls))
+    .flatMap((relayer) => {
+      const poll = polls.get(relayer.urlsKey)
+      return poll === undefined ? [] : [{ relayer, poll }]
+    })
+
 /** Remembers since when only one provider of a set has an opinion. `speaking`: how many have one in this poll. */
 export const noteAlone = (
   aloneSince: Map<string, Moment>,

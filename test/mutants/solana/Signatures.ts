@@ -77,6 +77,14 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideSignature.test.ts`
     },
     {
+      name: "balance-that-providers-lack-holds-their-rows",
+      rule: "Providers of one relayer that show no balance hold its rows, and not those of a relayer with other URLs.",
+      source: "test/transactions-failures.md D6",
+      before: `hold(situation, "providers_unavailable", {}, "providers")`,
+      after: `hold(situation, "providers_unavailable", {}, "lane")`,
+      test: "test/networks/solana/lane/SharedLane.test.ts"
+    },
+    {
       name: "paused-relayer-signs-nothing",
       rule: "A pause prevents new bytes.",
       source: `${traces} 39`,

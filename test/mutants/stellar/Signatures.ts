@@ -28,6 +28,14 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecidePending.test.ts`
     },
     {
+      name: "account-that-providers-lack-holds-their-rows",
+      rule: "Providers of one relayer that show no account hold its rows, and not those of a relayer with other URLs.",
+      source: "test/transactions-failures.md D6",
+      before: `hold(situation, "no_account", { minimum }, "providers")`,
+      after: `hold(situation, "no_account", { minimum }, "lane")`,
+      test: "test/networks/stellar/lane/SharedLane.test.ts"
+    },
+    {
       name: "guest-waits-for-what-used-its-sequence",
       rule: "The envelope of a guest does not expire while its sequence is used by a transaction that is not shown yet.",
       source: `${traces} 27`,

@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import { answeredFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
-import type { Filler, LaneReading, PollOptions } from "../../../server/lanes/LaneNetwork.ts"
+import type { AnsweredSet, Filler, LaneReading, PollOptions } from "../../../server/lanes/LaneNetwork.ts"
 import type { LaneLost } from "../../../server/ledger/LedgerEntries.ts"
 import { cause } from "../../core/Cause.ts"
 import type { Cause } from "../../core/Cause.ts"
@@ -309,10 +309,7 @@ const unsettledBefore = (
 const nothing = { committed: [], hasFinal: false }
 
 /** The poll of one set of providers, and the relayer with the oldest row that uses them. */
-export interface Source {
-  readonly relayer: EvmRelayer
-  readonly poll: PollResult
-}
+type Source = AnsweredSet<Evm, PollResult>
 
 /** Believes or doubts the count of a poll. `mayGiveUp`: as in `EvmCounts.ts`. */
 const read = Effect.fnUntraced(function* (

@@ -3,7 +3,7 @@ import { Clock, Effect, Metric, Option } from "effect"
 import { Hex } from "effect/encoding"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
-import { firstOfEachSet, pollSets } from "../../../server/lanes/LaneNetwork.ts"
+import { answeredSets, pollSets } from "../../../server/lanes/LaneNetwork.ts"
 import type {
   Finding,
   Inquiry,
@@ -341,19 +341,6 @@ const forgetBytes = ({ memory: { absences, acceptedBy } }: EvmContext, { rows }:
   }
 }
 
-/** URLs of the network come first: a relayer's own ones may be those of a caller that may use this relayer alone. */
-const sourcesOf = (
-  { rows }: PollOptions<Evm>,
-  polls: ReadonlyMap<string, PollResult>
-): ReadonlyArray<EvmCounts.Source> => {
-  const relayers = firstOfEachSet(rows.map(({ relayer }) => relayer))
-  const ordered = relayers.toSorted((one, other) => Number(one.hasOwnUrls) - Number(other.hasOwnUrls))
-  return ordered.flatMap((relayer) => {
-    const poll = polls.get(relayer.urlsKey)
-    return poll === undefined ? [] : [{ relayer, poll }]
-  })
-}
-
 const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOptions): LaneChain<Evm> => {
   const context: EvmContext = { address, nodes, memory: makeMemory(genesis) }
   const { memory } = context
@@ -363,7 +350,7 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
     memory.genesis = options.stored.genesis
     const { poll: common, polls } = yield* pollEach(context, options)
     forgetBytes(context, options)
-    const { reading, doubts } = yield* EvmCounts.readAll(context, options, sourcesOf(options, polls))
+    const { reading, doubts } = yield* EvmCounts.readAll(context, options, answeredSets(options, polls))
     const found: Poll<Evm> = {
       ...common,
       doubtOf: ({ urlsKey }) => doubts.get(urlsKey),

@@ -1,7 +1,7 @@
 // Solana, as lanes ask for it: polls, answers to questions, signatures and broadcasts for one account, and what follows a restore.
 import { Clock, Effect, Result, Schema } from "effect"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
-import { firstOfEachSet, pollSets, wrongKey } from "../../../server/lanes/LaneNetwork.ts"
+import { answeredSets, firstOfEachSet, pollSets, wrongKey } from "../../../server/lanes/LaneNetwork.ts"
 import type {
   Finding,
   Inquiry,
@@ -344,11 +344,13 @@ const openLane = (parts: Parts, { address, genesis, keys }: LaneOptions): LaneCh
 
   /**
    * What the lane stores between two holders: the newest own signature that is finalized, and how far a restored database was
-   * compared with the chain. A process that has just claimed the lane continues with them.
+   * compared with the chain. A process that has just claimed the lane continues with them. `relayer`: its providers speak for the lane.
    */
-  const countersOf = Effect.fnUntraced(function* ({ lane, rows, now, own: ownHashes, given }: PollOptions<Solana>) {
+  const countersOf = Effect.fnUntraced(function* (
+    { lane, rows, now, own: ownHashes, given }: PollOptions<Solana>,
+    relayer: SolanaRelayer
+  ) {
     const [{ counters = {} }] = lane.accounts
-    const [{ relayer }] = rows
     const { anchor, restore } = counters
     if (anchor !== undefined && memory.known.length === 0) rememberFinalized(memory, anchor)
     const providers = yield* providersOf(context, relayer)
@@ -385,9 +387,9 @@ const openLane = (parts: Parts, { address, genesis, keys }: LaneOptions): LaneCh
       seenIn: (found, row, at) => seenIn(context, row, found, at),
       heightIn: ({ looks }) => Math.max(0, ...looks.map(({ look }) => look.finalized?.height ?? 0))
     })
-    const found = polls.get(rows[0].relayer.urlsKey)
-    if (found === undefined) return common
-    const lane = settled(options, passedBy(found), yield* countersOf(options))
+    const [source] = answeredSets(options, polls)
+    if (source === undefined) return common
+    const lane = settled(options, passedBy(source.poll), yield* countersOf(options, source.relayer))
     const reading = { lane, ...present("genesis", genesis), usedTrust: false, fillers: [], foreign: [] }
     return { ...common, reading } satisfies Poll<Solana>
   })

@@ -52,10 +52,11 @@ export interface SolanaMemory extends ProviderMemory<SolanaProviders> {
   readonly lists: KeptLists
   /** The newest blockhash of each set of providers, by `LaneRelayer.urlsKey`. */
   readonly blockhashes: Map<string, Dated<Lifetime>>
+  /** By `LaneRelayer.urlsKey`: what a relayer's own URLs show decides only about its rows. */
   readonly balances: Map<string, Dated<bigint, RpcFailure>>
   /** What an account without data needs, by `LaneRelayer.urlsKey`. */
   readonly rents: Map<string, Dated<bigint, RpcFailure>>
-  /** By the accounts that are written. */
+  /** By `LaneRelayer.urlsKey` and the accounts that are written. */
   readonly prices: Map<string, Dated<ReadonlyArray<bigint>, RpcFailure>>
   /** Since when providers call the blockhash of a request dead, by number of the transaction. */
   readonly deadSince: Map<number, Moment>

@@ -181,8 +181,8 @@ const finalizedSlot = ({ inquiry: { seen } }: Work): number =>
 
 /** Micro-lamports per compute unit: a percentile of what recent blocks took for the accounts that it writes. */
 const marketPrice = Effect.fnUntraced(function* (work: Work, wire: WireTransaction) {
-  const { context, providers, request, now } = work
-  const key = writtenBy(wire).join()
+  const { context, inquiry, providers, request, now } = work
+  const key = [inquiry.row.relayer.urlsKey, ...writtenBy(wire)].join()
   const sorted = yield* Effect.orElseSucceed(
     sharedValue(
       context.memory.prices,
@@ -204,12 +204,12 @@ const priceOf = Effect.fnUntraced(function* (work: Work, wire: WireTransaction) 
   return raisedPrice(market, inquiry.row.transaction.attempts.at(-1)?.offer.computeUnitPrice)
 })
 
-const balanceOf = ({ context, providers, now }: Work) =>
+const balanceOf = ({ context, inquiry, providers, now }: Work) =>
   Effect.map(
     Effect.result(
       sharedValue(
         context.memory.balances,
-        context.address,
+        inquiry.row.relayer.urlsKey,
         Numbers.sharedFor.blockhash,
         now,
         Effect.map(

@@ -131,7 +131,7 @@ const offeredFee = ({ fee }: Preparation): bigint => (fee.offered < fee.cap ? fe
 const funds: Row<Solana, Prepared> = (situation) => {
   const { view, rest, terms } = situation
   const { balance, out, rent = rentMinimum } = view.preparation
-  if (balance === undefined) return hold(situation, "providers_unavailable", {}, "lane")
+  if (balance === undefined) return hold(situation, "providers_unavailable", {}, "providers")
   const required = offeredFee(view.preparation) + out
   const minimum = terms.minBalance > rent ? terms.minBalance : rent
   const available = balance - rest.reserved

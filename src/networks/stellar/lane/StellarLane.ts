@@ -2,7 +2,7 @@
 import { Clock, Effect, Result } from "effect"
 import type { Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { pollSets, wrongKey } from "../../../server/lanes/LaneNetwork.ts"
+import { answeredSets, pollSets, wrongKey } from "../../../server/lanes/LaneNetwork.ts"
 import type {
   Finding,
   Inquiry,
@@ -47,7 +47,9 @@ import { send, StellarNodes } from "../chain/StellarNodes.ts"
 import { channelInnerFee } from "../rules/DecideSignature.ts"
 import type { Envelope, Refusal } from "../rules/Envelope.ts"
 import { guard } from "../rules/Guard.ts"
+import { momentOf } from "../rules/Stellar.ts"
 import type { ChannelWork, Stellar, StellarOffer, StellarRequest } from "../rules/Stellar.ts"
+import { maxClockDifference } from "../rules/StellarNumbers.ts"
 import { stellarRules } from "../rules/StellarRules.ts"
 import { accountAfter, leftOf, maxTimeOfGiven, stageAfter, workRefusal } from "../rules/StellarTerms.ts"
 import { accountAddress as addressOf } from "../rules/StellarValues.ts"
@@ -117,6 +119,11 @@ interface Reading {
   /** Channels that open transactions end. */
   readonly ending: ReadonlySet<string>
 }
+
+/** Whether a provider shows the account at a ledger that was closed now, and whose successors follow. */
+const showsNow = (found: StellarPoll, { address }: Account, now: Moment): boolean =>
+  Math.abs(now - newestCloseOf(found)) <= momentOf(maxClockDifference) &&
+  movingAccounts(found, address, now).some(({ sequence }) => sequence !== undefined)
 
 /** Whether an account is in the ledger. Undefined: the providers differ, or fewer answered than have to agree. */
 const exists = ({ found, now }: Reading, address: string): boolean | undefined => {
@@ -367,10 +374,12 @@ const open = ({ ledger, nodes, ownAccounts, prices }: Parts, { address, keys }: 
     })
     polls = polled.polls
     givenAmong = options.given
-    const [{ relayer: lead }] = rows
-    const found = polls.get(lead.urlsKey)
-    if (found === undefined) return polled.poll
-    if (lead.target.network.is_testnet && isRestarted(lane.accounts[0], found)) {
+    // What a stale set shows, or one without the account, would give the lane no sequence, or an old one.
+    const sets = answeredSets(options, polls)
+    const source = sets.find(({ poll: one }) => showsNow(one, lane.accounts[0], now)) ?? sets[0]
+    if (source === undefined) return polled.poll
+    const { poll: found, relayer } = source
+    if (relayer.target.network.is_testnet && isRestarted(lane.accounts[0], found)) {
       return { ...polled.poll, isOtherChain: true }
     }
     const reading = { ...readingOf(options, found), usedTrust: false, fillers: [], foreign: [] }

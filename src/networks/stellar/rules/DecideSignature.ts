@@ -386,7 +386,7 @@ const isWork = (transaction: Transaction<Stellar>): boolean => newestRequest(tra
 const funds: Row<Stellar, Prepared> = (situation) => {
   const { transaction } = situation
   const figures = fundsOf(situation, priceOf(situation).fee ?? 0n)
-  if (figures === undefined) return hold(situation, "providers_unavailable", {}, "lane")
+  if (figures === undefined) return hold(situation, "providers_unavailable", {}, "providers")
   if (!areFundsShort(figures)) return undefined
   const waits = newestRequest(transaction).wait_for_funds === true || transaction.state !== "pending"
   return rows.withoutFunds(situation, figures, { scope: isWork(transaction) ? "transaction" : "relayer", waits })

@@ -104,7 +104,7 @@ const clockFits: Row<Stellar, AskedView> = (situation) => {
   const close_time = momentOf(ledgerOf(view.asked)?.closeTime ?? 0)
   if (Math.abs(now - close_time) <= momentOf(maxClockDifference)) return undefined
   const isStalled = now > close_time && now - view.newestSince > momentOf(maxClockDifference)
-  return hold(situation, isStalled ? "ledger_stalled" : "clock_skew", { close_time, clock: now }, "lane")
+  return hold(situation, isStalled ? "ledger_stalled" : "clock_skew", { close_time, clock: now }, "providers")
 }
 
 const hasTimeLeft: Row<Stellar, AskedView> = (situation) => {
@@ -120,12 +120,13 @@ const hasTimeLeft: Row<Stellar, AskedView> = (situation) => {
 const payer: Row<Stellar, AskedView> = (situation) => {
   const entries = situation.view.asked.map((one) => one.payer)
   if (entries.every((entry) => entry === null)) {
-    return hold(situation, "no_account", { minimum: leastBalance(situation.view.settings ?? publicSettings) }, "lane")
+    const minimum = leastBalance(situation.view.settings ?? publicSettings)
+    return hold(situation, "no_account", { minimum }, "providers")
   }
   const isUnauthorized = entries.every(
     (entry) => entry !== undefined && entry !== null && entry.masterWeight < Math.max(1, entry.mediumThreshold)
   )
-  return isUnauthorized ? hold(situation, "signer_unauthorized", {}, "lane") : undefined
+  return isUnauthorized ? hold(situation, "signer_unauthorized", {}, "providers") : undefined
 }
 
 /** The account of the relayer can never send again. It can still pay for envelopes of others. */
@@ -295,11 +296,11 @@ const decidePending: (situation: Situation<Stellar>) => Commands<Stellar> = firs
 >(ofLedger, (situation) => {
   const { view } = situation
   if (view._tag === "Unreachable") {
-    return holdUntil(situation, cause(view.code, { ...view.figures, until: view.retryAt }), "lane", view.retryAt)
+    return holdUntil(situation, cause(view.code, { ...view.figures, until: view.retryAt }), "providers", view.retryAt)
   }
   const asked = askedOf(view)
   return !areEnough(asked, view, situation.now)
-    ? hold(situation, stalledCode(situation, view), {}, "lane")
+    ? hold(situation, stalledCode(situation, view), {}, "providers")
     : withChain({ ...situation, view: { ...view, asked } })
 })
 
@@ -312,10 +313,10 @@ const stalledCode = ({ now }: Situation<Stellar>, view: StellarSeen) =>
 export const decide = (situation: Situation<Stellar>): Commands<Stellar> => {
   const { transaction, view } = situation
   if (isFinal(transaction)) return [Command.Rest()]
-  if (isOnOtherChain(situation)) return hold(situation, "chain_changed", {}, "lane")
+  if (isOnOtherChain(situation)) return hold(situation, "chain_changed", {}, "relayer")
   if (transaction.state === "pending") return decidePending(situation)
   if (view._tag === "Unreachable") {
-    return holdUntil(situation, cause(view.code, { ...view.figures, until: view.retryAt }), "lane", view.retryAt)
+    return holdUntil(situation, cause(view.code, { ...view.figures, until: view.retryAt }), "transaction", view.retryAt)
   }
   return decideInFlight({ ...situation, view })
 }

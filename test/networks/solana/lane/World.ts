@@ -57,12 +57,17 @@ const blocksPerStep = 5
 /** Milliseconds between two steps. */
 const stepTime = 2000
 
+/** The relayer with URLs of its own. */
+const ownId = RelayerId.make("r2")
+
 export interface Given {
   readonly providers?: number
   readonly policies?: SolanaPolicy
   readonly funds?: bigint
   /** `finality_by_one` of the network. */
   readonly finalityByOne?: string
+  /** Providers of a second relayer of the account, which has URLs of its own. They follow those of the network. */
+  readonly own?: number
   /** `transaction_window` of the network. */
   readonly window?: number
 }
@@ -143,11 +148,11 @@ const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
 )
 
 export const make = Effect.fnUntraced(function* (given: Given = {}) {
-  const { providers = 1, policies = {}, funds = 10n * sol, window = windowSize } = given
+  const { providers = 1, policies = {}, funds = 10n * sol, own = 0, window = windowSize } = given
   const lanes = yield* LaneLedger
   const ledger = yield* Ledger
   const cluster = Cluster.make()
-  const nodes = Array.makeBy(providers, (index) => Node.make(cluster, `http://node-${index}.example`))
+  const nodes = Array.makeBy(providers + own, (index) => Node.make(cluster, `http://node-${index}.example`))
   const urls = nodes.map(({ url }) => ({ url, weight: 100 }))
   const local = LocalKey.make(key)
   let signatures = 0
@@ -199,6 +204,13 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
       Effect.map(ledger.get(1, id), (stored) =>
         isTransactionOf<Solana>(solanaRules, stored) ? stored.transaction : assert.fail("is no transaction of solana")
       ),
+    /** A transfer of the relayer with URLs of its own. */
+    acceptOwn: (request: SolanaRequest = transfer(address, sol)) =>
+      accept({ ...account, relayerId: ownId, relayerNumber: 2 }, 1, {
+        request,
+        facts: { isPrebuilt: false, isRefreshable: true }
+      }),
+    ownTransaction: (id: TransactionId) => Effect.map(ledger.get(2, id), ({ transaction }) => transaction),
     cancel: (id: TransactionId) => ledger.cancel(1, id),
     answer: (answer: Answer, id?: TransactionId) =>
       ledger.resync(account, { answer, ...(id === undefined ? {} : { id }) }),
@@ -244,7 +256,15 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
       rules: network.rules,
       chain: network.open({ chain: account.chain, address, genesis, keys }),
       targets: {
-        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(given), urls }),
+        get: (id: RelayerId) => {
+          const target = { version: "1", network: networkOf(given) }
+          if (own === 0 || id !== ownId) {
+            return Effect.succeed({ ...target, relayer: world.relayer, urls: urls.slice(0, providers) })
+          }
+          const custom_rpc_urls = urls.slice(providers)
+          const relayer = { ...world.relayer, id: ownId, custom_rpc_urls }
+          return Effect.succeed({ ...target, relayer, urls: custom_rpc_urls })
+        },
         known: () => []
       },
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },

@@ -56,10 +56,15 @@ export const receiver = keyNamed("receiver")
 /** Milliseconds between two steps. */
 const ledgerTime = 5000
 
+/** The relayer with URLs of its own. */
+const ownId = RelayerId.make("r2")
+
 export interface Given {
   readonly providers?: number
   readonly policies?: StellarPolicy
   readonly funds?: bigint
+  /** Providers of a second relayer of the account, which has URLs of its own. They follow those of the network. */
+  readonly own?: number
 }
 
 const networkOf = (): typeof StellarNetwork.Type => ({
@@ -89,13 +94,18 @@ const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
   Effect.map(lanes.claim(["stellar"], 1), ([held]) => held ?? assert.fail("no lane is free"))
 )
 
-export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {}, funds = 1000n * xlm }: Given = {}) {
+export const make = Effect.fnUntraced(function* ({
+  providers = 1,
+  policies = {},
+  funds = 1000n * xlm,
+  own = 0
+}: Given = {}) {
   const lanes = yield* LaneLedger
   const ledger = yield* Ledger
   const clock = yield* TestClock.testClockWith(Effect.succeed)
   const random = yield* Effect.provide(SecureRandom.SecureRandom, SecureRandom.layerWebCrypto)
-  const network = new Network({ passphrase, now: () => clock.currentTimeMillisUnsafe(), nodes: providers })
-  const nodes = Array.makeBy(providers, (index) => new Provider(network, index))
+  const network = new Network({ passphrase, now: () => clock.currentTimeMillisUnsafe(), nodes: providers + own })
+  const nodes = Array.makeBy(providers + own, (index) => new Provider(network, index))
   const away = new Set<number>()
   const urls = nodes.map((_, index) => ({ url: `http://node-${index}.example`, weight: 100 }))
   const backend = LocalKey.make(key)
@@ -146,6 +156,10 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
           ? stored.transaction
           : assert.fail("is no transaction of stellar")
       ),
+    /** A payment of the relayer with URLs of its own. */
+    acceptOwn: (request: StellarRequest = payment(xlm), count = 1, over: Partial<NewTransaction> = {}) =>
+      accept({ ...account, relayerId: ownId, relayerNumber: 2 }, count, { request, facts: {}, ...over }),
+    ownTransaction: (id: TransactionId) => Effect.map(ledger.get(2, id), ({ transaction }) => transaction),
     cancel: (id: TransactionId) => ledger.cancel(1, id),
     contents: Effect.suspend(() => (hold === undefined ? Effect.die("no lane is held") : lanes.read(hold))),
     balanceOf: (of: string) => accountIn(network.reads, of)?.balance ?? 0n,
@@ -162,8 +176,14 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
   const targets = {
     known: () => [],
     get: (id: RelayerId) => {
+      const target = { version: "1.1", network: networkOf() }
+      if (own > 0 && id === ownId) {
+        const custom_rpc_urls = urls.slice(providers)
+        const relayer = { ...world.relayer, id: ownId, custom_rpc_urls }
+        return Effect.succeed({ ...target, relayer, urls: custom_rpc_urls })
+      }
       const relayer = world.others.find((other) => other.id === id) ?? world.relayer
-      return Effect.succeed({ relayer, version: "1.1", network: networkOf(), urls })
+      return Effect.succeed({ ...target, relayer, urls: urls.slice(0, providers) })
     },
     withChannels: () =>
       Effect.sync(() =>
