@@ -122,14 +122,22 @@ export const makeSealedRepo = Effect.gen(function* () {
 
 // The rows with a MAC, of all tables that have one: what the MAC authenticates, and what else shows whether a row is as the service wrote it.
 
+/** A sealed value of a row and the column that it is bound to, as expressions of SQL. */
+interface SealedPart {
+  readonly value: string
+  readonly column: string
+  /** Its masked form, which responses show, as JSON. Absent: responses do not show it. */
+  readonly shown?: string
+}
+
 /** A table with a MAC. `content` is an expression of SQL that returns what the feature authenticates, as JSON. */
 export interface AuthenticatedTable {
   readonly table: string
   readonly content: string
   /** The kind of resource in the audit log. */
   readonly resource: "signer" | "relayer" | "network"
-  /** The sealed value of a row, and the column that it is bound to, as expressions of SQL. Absent: none that says something about the content. */
-  readonly sealed?: { readonly value: string; readonly column: string }
+  /** Those that say something about the row. */
+  readonly sealed: ReadonlyArray<SealedPart>
 }
 
 export const authenticatedTables: ReadonlyArray<AuthenticatedTable> = [
@@ -137,22 +145,35 @@ export const authenticatedTables: ReadonlyArray<AuthenticatedTable> = [
     table: "signers",
     content: signerContent,
     resource: "signer",
-    sealed: {
-      value: "coalesce(key_sealed, config_sealed)",
-      column: "CASE WHEN key_sealed IS NULL THEN 'config' ELSE 'key' END"
-    }
+    sealed: [
+      {
+        value: "coalesce(key_sealed, config_sealed)",
+        column: "CASE WHEN key_sealed IS NULL THEN 'config' ELSE 'key' END"
+      }
+    ]
   },
   {
     table: "relayers",
     content:
       "jsonb_build_object('network_type', network_type, 'network', network, 'signer_id', signer_id, 'address', address)",
-    resource: "relayer"
+    resource: "relayer",
+    sealed: [
+      { value: "custom_rpc_urls_sealed", column: "'custom_rpc_urls'", shown: "custom_rpc_urls" },
+      {
+        value: "custom_private_rpc_urls_sealed",
+        column: "'custom_private_rpc_urls'",
+        shown: "custom_private_rpc_urls"
+      }
+    ]
   },
   {
     table: "networks",
     content: "jsonb_build_object('definition', definition)",
     resource: "network",
-    sealed: { value: "rpc_urls_sealed", column: "'rpc_urls'" }
+    sealed: [
+      { value: "rpc_urls_sealed", column: "'rpc_urls'", shown: "definition -> 'rpc_urls'" },
+      { value: "private_rpc_urls_sealed", column: "'private_rpc_urls'", shown: "definition -> 'private_rpc_urls'" }
+    ]
   }
 ]
 
@@ -167,14 +188,21 @@ const readRows = Rows.all(AuthenticatedRow)
 
 const RowDetail = Schema.Struct({
   ...AuthenticatedRow.fields,
-  sealed: Schema.NullOr(Schema.Uint8Array),
-  column: Schema.NullOr(Schema.String),
+  /** As in `AuthenticatedTable`. */
+  sealed: Schema.Array(Schema.NullOr(Schema.Uint8Array)),
+  /** Of each sealed value. */
+  columns: Schema.Array(Schema.String),
+  /** Of each sealed value. Null: the row shows none. */
+  shown: Schema.Array(Schema.Unknown),
   /** Whether the row was written before the stored secret of MACs. Null: none is stored. */
   is_older: Schema.NullOr(Schema.Boolean)
 })
 export type RowDetail = typeof RowDetail.Type
 
 const readDetail = Rows.first(RowDetail)
+
+const listed = (sealed: AuthenticatedTable["sealed"], expression: (part: SealedPart) => string) =>
+  sealed.map(expression).join(", ")
 
 export interface AcceptedMac {
   readonly id: string
@@ -204,8 +232,10 @@ export const makeAuthenticatedRepo = Effect.gen(function* () {
    */
   const detail = (authenticated: AuthenticatedTable, id: string, lock: boolean) =>
     sql`
-      SELECT ${columns(authenticated)}, ${sql.literal(authenticated.sealed?.value ?? "NULL::bytea")} AS sealed,
-        ${sql.literal(authenticated.sealed?.column ?? "NULL")} AS column,
+      SELECT ${columns(authenticated)},
+        ARRAY[${sql.literal(listed(authenticated.sealed, ({ value }) => value))}]::bytea[] AS sealed,
+        ARRAY[${sql.literal(listed(authenticated.sealed, ({ column }) => column))}]::text[] AS columns,
+        jsonb_build_array(${sql.literal(listed(authenticated.sealed, ({ shown = "NULL" }) => shown))}) AS shown,
         (SELECT age(t.xmin) > age(s.xmin) FROM service_secrets s WHERE s.name = 'row_macs') AS is_older
       FROM ${sql(authenticated.table)} t WHERE id = ${id} ${lock ? sql`FOR UPDATE` : sql``}`.pipe(
       Effect.flatMap(readDetail),

@@ -22,7 +22,7 @@ import { batch } from "./UnreadableRows.ts"
 type Verdict = "proves" | "fits" | "differs" | "contradicts" | "open"
 
 export interface Evidence {
-  readonly about: "seal" | "signer" | "RPC URLs" | "audit log" | "order"
+  readonly about: "seal" | "signer" | "RPC URLs" | "private RPC URLs" | "audit log" | "order"
   readonly verdict: Verdict
   readonly text: string
 }
@@ -89,14 +89,18 @@ export const makeRowEvidence = Effect.gen(function* () {
   const secrets = yield* Secrets
   const audit = yield* Audit
 
-  const open = ({ table }: AuthenticatedTable, { id, content, sealed, column }: RowDetail, isBound: boolean) =>
-    sealed === null || column === null
-      ? Effect.succeedNone
-      : Effect.option(secrets.open(sealed, { table, id, column, ...(isBound ? { context: content } : {}) }))
+  /** `index`: of a sealed value. */
+  const open = ({ table }: AuthenticatedTable, { id, content, sealed, columns }: RowDetail, index: number) => {
+    const value = sealed[index] ?? null
+    const place = { table, id, column: columns[index] ?? "" }
+    // Signers are bound to their columns. URLs are bound to their place alone.
+    const bound = table === "signers" ? { ...place, context: content } : place
+    return value === null ? Effect.succeedNone : Effect.option(secrets.open(value, bound))
+  }
 
   /** The seal of a signer covers its type, configuration, addresses, curve and public key: the columns that its MAC covers. */
   const sealOf = Effect.fnUntraced(function* (authenticated: AuthenticatedTable, row: RowDetail) {
-    const secret = yield* open(authenticated, row, true)
+    const secret = yield* open(authenticated, row, 0)
     const found: Evidence = Option.isSome(secret)
       ? {
           about: "seal",
@@ -131,25 +135,33 @@ export const makeRowEvidence = Effect.gen(function* () {
       : contradicts(`its address is not that of the signer ${String(signer_id)} on ${String(network_type)}`)
   })
 
-  const urlsOf = Effect.fnUntraced(function* (authenticated: AuthenticatedTable, row: RowDetail) {
-    const shown = signedFields({ table: "networks", content: row.content })["rpc_urls"]
-    if (shown === undefined && row.sealed === null) return []
+  const urlsAt = Effect.fnUntraced(function* (authenticated: AuthenticatedTable, row: RowDetail, index: number) {
+    const shown = row.shown[index] ?? null
+    if (shown === null && (row.sealed[index] ?? null) === null) return []
+    const about = row.columns[index]?.includes("private") === true ? "private RPC URLs" : "RPC URLs"
     const contradicts: Evidence = {
-      about: "RPC URLs",
+      about,
       verdict: "contradicts",
       text: "they are not the masked form of the sealed ones: another program or a person changed the row"
     }
-    const secret = yield* open(authenticated, row, false)
+    const secret = yield* open(authenticated, row, index)
     if (Option.isNone(secret)) return [contradicts]
     const urls = yield* Effect.orDie(decodeUrls(Redacted.value(secret.value)))
     const isSame = isEqual(urls.map(maskRpc), shown)
     const fits: Evidence = {
-      about: "RPC URLs",
+      about,
       verdict: "fits",
-      text: "they are the masked form of URLs that the service sealed for this network, now or earlier"
+      text: `they are the masked form of URLs that the service sealed for this ${authenticated.resource}, now or earlier`
     }
     return [isSame ? fits : contradicts]
   })
+
+  /** The URLs, and the private ones. */
+  const urlsOf = (authenticated: AuthenticatedTable, row: RowDetail) =>
+    Effect.map(
+      Effect.forEach(row.sealed, (_, index) => urlsAt(authenticated, row, index)),
+      (found) => found.flat()
+    )
 
   const recordOf = (table: string, { content }: RowDetail, change: LastChange | undefined): Evidence => {
     if (change === undefined) return { about: "audit log", verdict: "open", text: tellsNothing }
@@ -188,7 +200,7 @@ export const makeRowEvidence = Effect.gen(function* () {
       table === "signers"
         ? [yield* sealOf(authenticated, row)]
         : table === "relayers"
-          ? [yield* signerOf(row)]
+          ? [yield* signerOf(row), ...(yield* urlsOf(authenticated, row))]
           : yield* urlsOf(authenticated, row)
     const evidence: ReadonlyArray<Evidence> = [...own, recordOf(table, row, change), orderOf(row)]
     return evidence
@@ -239,13 +251,13 @@ const AcceptedRow = Schema.Struct({
 const refused = (message: string) => new RepairRefused({ message })
 
 /**
- * Covers everything that the operator has seen of the row, and its sealed value. It is the whole SHA-256: a program that can write the database
+ * Covers everything that the operator has seen of the row, and its sealed values. It is the whole SHA-256: a program that can write the database
  * chooses both the row that is listed and the one that takes its place, so that it finds two rows with the same 64 bits in minutes.
  */
 const fingerprintOf = (table: string, { id, content, mac, sealed }: RowDetail, evidence: ReadonlyArray<Evidence>) =>
   createHash("sha256")
     .update(canonicalJson([table, id, content, mac, evidence.map(({ about, verdict }) => [about, verdict])]))
-    .update(sealed ?? new Uint8Array())
+    .update(canonicalJson(sealed.map((value) => value && Buffer.from(value).toString("base64"))))
     .digest("hex")
 
 export const make = Effect.gen(function* () {

@@ -122,6 +122,22 @@ export const secrets: ReadonlyArray<Mutant> = [
       test: repair
     },
     {
+      name: "replaced-private-urls-are-not-repaired",
+      rule: "The repair accepts no row whose private RPC URLs are not those that the service sealed.",
+      source: `${claims}: the repair accepts no row that its evidence contradicts`,
+      before: "Effect.forEach(row.sealed, (_, index) => urlsAt(authenticated, row, index))",
+      after: "Effect.forEach(row.sealed.slice(0, 1), (_, index) => urlsAt(authenticated, row, index))",
+      test: repair
+    },
+    {
+      name: "urls-of-a-relayer-are-compared",
+      rule: "The repair accepts no relayer whose RPC URLs are not those that the service sealed.",
+      source: `${claims}: the repair accepts no row that its evidence contradicts`,
+      before: "[yield* signerOf(row), ...(yield* urlsOf(authenticated, row))]",
+      after: "[yield* signerOf(row)]",
+      test: repair
+    },
+    {
       name: "row-that-the-audit-log-denies",
       rule: "The repair accepts no row without a seal of its own whose values differ from the audit log.",
       source: `${claims}: the repair accepts no row that its evidence contradicts`,

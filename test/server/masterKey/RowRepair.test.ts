@@ -78,7 +78,8 @@ layerEach(TestApi.layer())("the repair of rows", (it) => {
       assert.sameMembers(unreadable.map(nameOf), names)
       for (const row of unreadable) {
         const fits = { "audit log": "fits", order: "fits" }
-        const own = { signers: { seal: "proves" }, relayers: { signer: "fits" }, networks: { "RPC URLs": "fits" } }
+        const urls = { "RPC URLs": "fits" }
+        const own = { signers: { seal: "proves" }, relayers: { signer: "fits", ...urls }, networks: urls }
         assert.deepStrictEqual<object>(verdicts(row), { ...own[row.table as keyof typeof own], ...fits })
       }
       assert.notInclude(JSON.stringify(unreadable), "secret-path")
@@ -182,7 +183,7 @@ layerEach(TestApi.layer())("the repair of rows", (it) => {
       yield* sql`
         UPDATE relayers SET signer_id = 'thief', address = (SELECT evm_address FROM signers WHERE id = 'thief')`
       const row = yield* one(`relayers/${evmRelayer.id}`)
-      assert.deepStrictEqual(verdicts(row), { signer: "fits", "audit log": "differs", order: "differs" })
+      assert.deepInclude(verdicts(row), { signer: "fits", "audit log": "differs", order: "differs" })
       const message = yield* refusal({ table: "relayers", id: evmRelayer.id, fingerprint: "0000000000000000" })
       assert.include(message, "has other values of address, signer_id")
     })
@@ -240,6 +241,82 @@ layerEach(TestApi.layer())("the repair of rows", (it) => {
         textOf(yield* one(heir)) ?? "",
         /has the same values\. It also has (?=.*\brpc_urls\b).*or another program removed them/
       )
+    })
+  )
+
+  it.effect(
+    "accepts no network and no relayer whose private URLs were replaced, also without a record of the row",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* Prepared.references
+        const privately = { url: "https://private.example.com/v1/secret-path", weight: 50 }
+        yield* Prepared.create("networks", { ...evmNetwork, private_rpc_urls: [privately] })
+        yield* Prepared.create("relayers", { ...evmRelayer, custom_private_rpc_urls: [privately] })
+        yield* sql`ALTER TABLE audit DISABLE TRIGGER USER`
+        yield* sql`DELETE FROM audit`
+        yield* UnreadableRows.loseSecret("relayers")
+        yield* UnreadableRows.loseSecret("networks")
+        yield* sql`CREATE TABLE kept_networks AS SELECT * FROM networks`
+        yield* sql`CREATE TABLE kept_relayers AS SELECT * FROM relayers`
+        const putBack = Effect.gen(function* () {
+          yield* sql`
+          UPDATE networks n SET definition = k.definition, private_rpc_urls_sealed = k.private_rpc_urls_sealed FROM kept_networks k`
+          yield* sql`
+          UPDATE relayers r SET custom_private_rpc_urls = k.custom_private_rpc_urls,
+            custom_private_rpc_urls_sealed = k.custom_private_rpc_urls_sealed FROM kept_relayers k`
+        })
+        const names = [`networks/evm:${evmNetwork.name}`, `relayers/${evmRelayer.id}`]
+        const thief = '[{"url": "https://thief.example.com", "weight": 50}]'
+        const replaced = [
+          sql`UPDATE networks SET definition = jsonb_set(definition::jsonb, '{private_rpc_urls}', ${thief}::text::jsonb)::json`,
+          sql`UPDATE relayers SET custom_private_rpc_urls = ${thief}::text::json`
+        ]
+        const moved = [
+          sql`UPDATE networks SET private_rpc_urls_sealed = rpc_urls_sealed`,
+          sql`UPDATE relayers SET custom_private_rpc_urls_sealed = custom_rpc_urls_sealed`
+        ]
+        const removed = [
+          sql`UPDATE networks SET private_rpc_urls_sealed = NULL`,
+          sql`UPDATE relayers SET custom_private_rpc_urls_sealed = NULL`
+        ]
+        for (const change of [replaced, moved, removed]) {
+          yield* Effect.all(change)
+          for (const name of names) {
+            const row = yield* one(name)
+            const expected = { "RPC URLs": "fits", "private RPC URLs": "contradicts", "audit log": "open" }
+            assert.deepInclude(verdicts(row), expected)
+            assert.isUndefined(row.fingerprint)
+            const { table, id } = row
+            const message = yield* refusal({ table, id, fingerprint: "0000000000000000" })
+            assert.include(message, "private RPC URLs: they are not the masked form of the sealed ones")
+          }
+          yield* putBack
+        }
+        for (const name of names) {
+          const row = yield* one(name)
+          assert.deepInclude(verdicts(row), { "RPC URLs": "fits", "private RPC URLs": "fits" })
+          yield* accept(...decisionsOf([row]))
+        }
+        assert.isEmpty((yield* list).unreadable)
+      })
+  )
+
+  it.effect("refuses a row whose sealed private URLs have changed since it was listed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Prepared.references
+      const at = (path: string) => [{ url: `https://private.example.com/${path}`, weight: 50 }]
+      yield* Prepared.create("networks", { ...evmNetwork, private_rpc_urls: at("former") })
+      yield* sql`CREATE TABLE kept AS SELECT * FROM networks`
+      const path = `networks/evm:${evmNetwork.name}`
+      const patched = yield* call(path, { method: "PATCH", body: JSON.stringify({ private_rpc_urls: at("present") }) })
+      assert.strictEqual(patched.status, 200)
+      yield* UnreadableRows.loseSecret("networks")
+      const listed = yield* one(path)
+      // Both lists look the same when they are masked.
+      yield* sql`UPDATE networks n SET private_rpc_urls_sealed = k.private_rpc_urls_sealed FROM kept k`
+      assert.include(yield* refusal(...decisionsOf([listed])), "the row or the evidence is not as it was listed")
     })
   )
 
