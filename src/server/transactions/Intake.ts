@@ -77,6 +77,11 @@ interface AdmissionOptions {
   readonly prefix: string
 }
 
+interface ReplacementOptions extends AdmissionOptions {
+  /** Of the transaction that is replaced. Policy changes do not touch it. Absent: it is public. */
+  readonly route?: Route
+}
+
 /** What the ledger stores of a body. */
 export interface Admitted<F extends Family = Family> {
   readonly request: F["request"]
@@ -153,7 +158,7 @@ export interface Intake<F extends Family = Family> {
   admitReplacement(
     replacement: F["replacement"],
     sender: Sender<F>,
-    options: AdmissionOptions
+    options: ReplacementOptions
   ): Effect.Effect<AdmittedReplacement<F>, Refused>
   /** Whether the newest version of the transaction is what the replacement asks for. */
   isNewest(replacement: F["replacement"], transaction: Transaction<F>): boolean

@@ -431,10 +431,12 @@ export class Transactions extends Context.Service<
       ) {
         const { sender, limits, intake, read } = yield* senders.getLimited(relayerId)
         const { relayerNumber } = sender.account
-        yield* checkOwn(yield* ledger.get(relayerNumber, id))
+        const stored = yield* ledger.get(relayerNumber, id)
+        yield* checkOwn(stored)
         const given = yield* read.replacement(replacement)
         const now = DateTime.toEpochMillis(yield* DateTime.now)
-        const { request, validUntil } = yield* intake.admitReplacement(given, sender, { now, limits, prefix: "" })
+        const options = { now, limits, prefix: "", ...present("route", stored.transaction.route) }
+        const { request, validUntil } = yield* intake.admitReplacement(given, sender, options)
         return yield* ledger.replace(relayerNumber, id, request, validUntil)
       })
 

@@ -77,18 +77,18 @@ const faultsOf = ({ to }: Readonly<Record<string, unknown>>) =>
       )
     : Effect.succeed([])
 
-const admissionOf = Effect.fnUntraced(function* (body: SendEvmTransaction, target: EvmTarget) {
+const admissionOf = Effect.fnUntraced(function* (body: SendEvmTransaction, terms: EvmTerms) {
   const admission: Admission = {
     now: DateTime.toEpochMillis(yield* DateTime.now),
-    terms: evmTermsOf(target),
+    terms,
     checksum: yield* checksumFor(body)
   }
   return admission
 })
 
 /** Everything that is wrong with the request itself. Empty: it is admitted. */
-const requestViolations = (body: SendEvmTransaction, target: EvmTarget) =>
-  Effect.map(admissionOf(body, target), (admission) => violationsOf(body, admission))
+const requestViolations = (body: SendEvmTransaction, terms: EvmTerms) =>
+  Effect.map(admissionOf(body, terms), (admission) => violationsOf(body, admission))
 
 /** What limits of the API key, or code of the account, forbid about data for the own address. */
 const ownCallViolation = (
@@ -101,7 +101,7 @@ const ownCallViolation = (
 
 /** Those of `violations` that only the relayer's policy forbids. */
 export const policyViolations = (body: SendEvmTransaction, target: EvmTarget) =>
-  Effect.map(admissionOf(body, target), (admission) => policyViolationsOf(body, admission))
+  Effect.map(admissionOf(body, evmTermsOf(target)), (admission) => policyViolationsOf(body, admission))
 
 /** What the limits of the API key do not allow. Fees per day are summed by the ledger. */
 const limitViolation = (
@@ -310,8 +310,9 @@ const makeSimulation = Effect.gen(function* () {
     const { code, ...known } = yield* outboundWork.run(ask)
     const limit = forbidden ?? limitViolation(body, limits)
     const own = ownCallViolation(body, target, limits, code)
-    const found = [limit, own, privateViolation(body, evmTermsOf(sender))].filter((one) => one !== undefined)
-    const violations = [...(yield* requestViolations(body, target)), ...found]
+    const terms = evmTermsOf(target)
+    const found = [limit, own, privateViolation(body, terms)].filter((one) => one !== undefined)
+    const violations = [...(yield* requestViolations(body, terms)), ...found]
     return simulationOf(requestOfBody(body), sender, { ...known, reserved }, violations)
   })
 })
@@ -351,9 +352,10 @@ export const make = Effect.gen(function* () {
   const check = Effect.fnUntraced(function* (
     body: SendEvmTransaction,
     target: EvmTarget,
+    terms: EvmTerms,
     { limits, prefix }: Allowance
   ) {
-    const found = yield* requestViolations(body, target)
+    const found = yield* requestViolations(body, terms)
     const own = ownCallViolation(body, target, limits, yield* codeFor(body, target))
     const all = found.length > 0 || own === undefined ? found : [own]
     if (all.length > 0) {
@@ -376,8 +378,8 @@ export const make = Effect.gen(function* () {
     faultsOf,
     namesOf: ({ external_id }) => Effect.succeed(present("externalId", external_id)),
     admit: Effect.fnUntraced(function* (body, { target }, { now, ...allowance }) {
-      yield* check(body, target, allowance)
       const terms = evmTermsOf(target)
+      yield* check(body, target, terms, allowance)
       const route = routeOf(body, terms)
       yield* checkRoute(route, terms)
       const request = requestOfBody(body)
@@ -395,8 +397,8 @@ export const make = Effect.gen(function* () {
       }
       return admitted
     }),
-    admitReplacement: Effect.fnUntraced(function* (replacement, { target }, allowance) {
-      yield* check(replacement, target, allowance)
+    admitReplacement: Effect.fnUntraced(function* (replacement, { target }, { route, ...allowance }) {
+      yield* check(replacement, target, { ...evmTermsOf(target), isPrivate: route?.kind === "private" }, allowance)
       const { valid_until } = replacement
       return {
         request: requestOfBody(replacement),

@@ -200,8 +200,11 @@ const route: Rule = (request, { terms }) =>
     ? { field: "private", message: "cannot be false, because the relayer's policy asks for private transactions" }
     : undefined
 
-/** Private providers include nothing without a tip. */
-const privateTip: Rule = (request, { terms }) =>
+/** Private providers include nothing without a tip. `private` is absent of a stored request: the terms say it. */
+const privateTip = (
+  request: Request & Pick<SendEvmTransaction, "private">,
+  { terms }: Pick<Admission, "terms">
+): Violation | undefined =>
   isPrivateSend(request, terms) && request.max_priority_fee_per_gas === 0n
     ? { field: "max_priority_fee_per_gas", message: "must be at least 1 for a private transaction" }
     : undefined
@@ -243,7 +246,7 @@ export const policyViolationsOf = (request: SendEvmTransaction, admission: Admis
 
 /** What admission would say about a stored request under these terms, whatever the time is. */
 export const storedViolationsOf = (request: Request, terms: EvmTerms): ReadonlyArray<Violation> =>
-  [gasLimit, ...policyRules].flatMap((rule) => rule(request, { terms }) ?? [])
+  [gasLimit, privateTip, ...policyRules].flatMap((rule) => rule(request, { terms }) ?? [])
 
 /** Everything that is wrong with a request that was decoded, a field each. Empty: it is admitted. */
 export const violationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> => [

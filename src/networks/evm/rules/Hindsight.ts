@@ -128,11 +128,14 @@ export type RehearsalVerdict =
   | { readonly _tag: "Sent" }
 
 /** A refusal comes first: a transaction that is not accepted is not held. */
-export const judgeByPolicy = (transaction: Transaction<Evm>, terms: EvmTerms): RehearsalVerdict => {
+export const judgeByPolicy = (transaction: Transaction<Evm>, wanted: EvmTerms): RehearsalVerdict => {
+  // What was private stays private, also under a policy that does not ask for it: its request may have asked.
+  const terms = { ...wanted, isPrivate: wanted.isPrivate || transaction.route !== undefined }
   const withoutUrls = privateViolation({}, terms)
+  const field = wanted.isPrivate ? "policies.private_transactions" : "private"
   const [violation] = [
     ...storedViolationsOf(newestRequest(transaction), terms),
-    ...(withoutUrls === undefined ? [] : [{ ...withoutUrls, field: "policies.private_transactions" }])
+    ...(withoutUrls === undefined ? [] : [{ ...withoutUrls, field }])
   ]
   if (violation !== undefined) return { _tag: "Refused", ...violation }
   return { _tag: isHeld(transaction, terms) ? "Held" : "Sent" }

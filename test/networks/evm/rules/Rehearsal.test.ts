@@ -69,6 +69,25 @@ describe("a transaction under another policy", () => {
     assert.strictEqual(judgeByPolicy(minedAt(3n), terms({ isPrivate: true }))._tag, "Sent")
   })
 
+  it("is judged as private if it was, also under a policy that does not ask for it", () => {
+    const route = { kind: "private" } as const
+    const withoutTip = request({ max_fee_per_gas: 40n * gwei, max_priority_fee_per_gas: 0n })
+    for (const kind of ["private", "fell_back"] as const) {
+      const privately = { ...minedAt(3n), route: { kind } }
+      assert.deepInclude(judgeByPolicy(privately, terms({ hasPrivateProviders: false })), {
+        _tag: "Refused",
+        field: "private"
+      })
+      assert.strictEqual(judgeByPolicy(privately, terms({ hasPrivateProviders: true }))._tag, "Sent")
+    }
+    assert.strictEqual(judgeByPolicy(minedAt(3n), terms({ hasPrivateProviders: false }))._tag, "Sent")
+    assert.deepInclude(judgeByPolicy({ ...minedAt(3n), route, versions: [withoutTip] }, terms()), {
+      _tag: "Refused",
+      field: "max_priority_fee_per_gas"
+    })
+    assert.strictEqual(judgeByPolicy({ ...minedAt(3n), versions: [withoutTip] }, terms())._tag, "Sent")
+  })
+
   it("is judged by the newest version of its request", () => {
     const other = request({ to: `0x${"aa".repeat(20)}` })
     const allowed = terms({ receivers: [`0x${"aa".repeat(20)}`] })
