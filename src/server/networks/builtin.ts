@@ -113,6 +113,11 @@ const unichain: Source = {
   text: "block time: goldrush.dev/chains/unichain-mainnet, 1 s; not measured. The rest: the documents of the chain on 2026-11-23"
 }
 
+const slots: Source = {
+  date: "2026-11-27",
+  text: "block time: SIMD-0525, slots of 300 ms since 2026-08-28, after 350 ms; 250 and 200 ms are to come; not measured. The rest: the documents of the chain on 2026-11-23"
+}
+
 const anvil: Source = { date: "2026-11-27", text: "anvil 1.7.1, as the tests of this repository start it; measured" }
 
 const drpc = (chain: string): Endpoint => ({
@@ -178,8 +183,7 @@ export const entries: ReadonlyArray<Entry> = [
   evm({ name: "sonic", id: 146, confirmations: 1, blockMs: 630, symbol: "S", explorer: "https://sonicscan.org", read: documents, rpc: [open("https://rpc.soniclabs.com")] }),
   evm({ name: "localhost-anvil", id: 31337, confirmations: 1, blockMs: 1_000, testnet: true, read: anvil, rpc: [open("http://127.0.0.1:8545")] }),
 
-  // Slots of 300 ms since 28 August 2026 (SIMD-0525), after 350 ms; 250 and 200 ms are to come. Read on 27 November 2026.
-  solana({ name: "mainnet-beta", blockMs: 300, explorer: "https://explorer.solana.com", read: documents, rpc: [open("https://api.mainnet-beta.solana.com")] }),
+  solana({ name: "mainnet-beta", blockMs: 300, explorer: "https://explorer.solana.com", read: slots, rpc: [open("https://api.mainnet-beta.solana.com")] }),
   solana({ name: "testnet", blockMs: 400, testnet: true, explorer: "https://explorer.solana.com?cluster=testnet", read: documents, rpc: [open("https://api.testnet.solana.com")] }),
   solana({ name: "devnet", blockMs: 400, testnet: true, explorer: "https://explorer.solana.com?cluster=devnet", read: documents, rpc: [open("https://api.devnet.solana.com")] }),
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { builtin, entries, largestBatch } from "../../../src/server/networks/builtin.ts"
 import * as chains from "viem/chains"
+import { readFileSync } from "node:fs"
 
 describe("the built-in networks", () => {
   it("have an id each", () => {
@@ -23,6 +24,24 @@ describe("the built-in networks", () => {
     for (const { network, read } of entries) {
       assert.match(read.date, /^2\d{3}-\d{2}-\d{2}$/u, network.id)
       assert.isAbove(read.text.length, 20, network.id)
+    }
+  })
+
+  it("have no number whose source is only a comment", () => {
+    const [, ...lines] = readFileSync("src/server/networks/builtin.ts", "utf8").split("export const entries")
+    const [list = ""] = lines.join("").split("\n]\n")
+    assert.include(list, "mainnet-beta")
+    assert.notInclude(list.replaceAll("://", ""), "//")
+  })
+
+  it("say of a network with another block time than others of its type where this one was read", () => {
+    const times = Map.groupBy(entries, ({ network }) => network.network_type)
+    for (const type of ["solana", "stellar"] as const) {
+      const found = times.get(type) ?? []
+      const usual = found.map(({ network }) => network.average_blocktime_ms).toSorted((one, other) => other - one)[0]
+      for (const { network, read } of found) {
+        if (network.average_blocktime_ms !== usual) assert.match(read.text, /^block time: /u, network.id)
+      }
     }
   })
 
