@@ -284,7 +284,7 @@ layerEach(TestApi.layer())("the repair of rows", (it) => {
           yield* Effect.all(change)
           for (const name of names) {
             const row = yield* one(name)
-            const expected = { "RPC URLs": "fits", "private RPC URLs": "contradicts", "audit log": "open" }
+            const expected = { "RPC URLs": "fits", "private RPC URLs": "contradicts", "audit log": "open" } as const
             assert.deepInclude(verdicts(row), expected)
             assert.isUndefined(row.fingerprint)
             const { table, id } = row
@@ -310,7 +310,7 @@ layerEach(TestApi.layer())("the repair of rows", (it) => {
       yield* Prepared.create("networks", { ...evmNetwork, private_rpc_urls: at("former") })
       yield* sql`CREATE TABLE kept AS SELECT * FROM networks`
       const path = `networks/evm:${evmNetwork.name}`
-      const patched = yield* call(path, { method: "PATCH", body: JSON.stringify({ private_rpc_urls: at("present") }) })
+      const patched = yield* call(path, { method: "PATCH", body: { private_rpc_urls: at("present") } })
       assert.strictEqual(patched.status, 200)
       yield* UnreadableRows.loseSecret("networks")
       const listed = yield* one(path)
