@@ -12,6 +12,7 @@ import { EventStreams } from "./events/EventStreams.ts"
 import type { Holder, LedgerMark } from "./ledger/Holder.ts"
 import { LaneLedger } from "./ledger/LaneLedger.ts"
 import { Ledger } from "./ledger/Ledger.ts"
+import { TopUps } from "./ledger/TopUps.ts"
 import { PriceSource } from "./prices/PriceSource.ts"
 import { largestBatch } from "./networks/builtin.ts"
 import { Claims } from "./claims/Claims.ts"
@@ -154,6 +155,7 @@ export type Internal =
   | SendingNetworks
   | ServedNetworks
   | Strangers
+  | TopUps
 
 /** What reaches the world outside of the database. */
 export type Outside = ChainAccess | Outbound | SignerKinds
@@ -194,6 +196,7 @@ const resources = (options: Options) =>
         MasterKeys.layer,
         Claims.layer,
         IdempotencyStore.layer,
+        TopUps.layer,
         ledger(options)
       )
     ),

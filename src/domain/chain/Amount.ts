@@ -42,6 +42,12 @@ export const PositiveUint64 = integerIn({
 /** The same as `Uint64`, but written as a decimal string, so that a program without exact numbers reads every digit. */
 export const DecimalUint64 = integerIn({ format: "uint64", minimum: 0n, maximum: 2n ** 64n - 1n, text })
 
+/** 1 to 2^64−1, written as a decimal string. */
+export const PositiveDecimalUint64 = integerIn({ format: "uint64", minimum: 1n, maximum: 2n ** 64n - 1n, text })
+
+/** 1 to 2^128−1, written as a decimal string. */
+export const PositiveDecimalUint128 = integerIn({ format: "uint128", minimum: 1n, maximum: 2n ** 128n - 1n, text })
+
 // Integers of evm requests, without loss: a JSON number, a decimal string or a 0x-hex string. Responses use strings.
 
 const evmInteger = (minimum: bigint, maximum: bigint, unit?: string) =>

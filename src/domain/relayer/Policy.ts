@@ -8,6 +8,8 @@ import {
   CheckedEvmAddress,
   CheckedEvmCall,
   CheckedSolanaAddress,
+  PositiveDecimalUint128,
+  PositiveDecimalUint64,
   PositiveUint64,
   shapedPrograms,
   Uint128,
@@ -15,6 +17,7 @@ import {
 } from "../chain/Amount.ts"
 import { list, maybe, text } from "../request/Shown.ts"
 import type { Documentation } from "../request/Shown.ts"
+import { EvmTopUp, SolanaTopUp, StellarTopUp } from "./TopUp.ts"
 
 // Fields that policies of several network types have.
 
@@ -81,6 +84,20 @@ const TokenSwap = Schema.Struct({
 
 const tokenSwap = { description: "When the relayer swaps the token for the native one." }
 
+const topUp = {
+  description: added(
+    "From which relayer the account gets native tokens when its balance is low. If absent, from none. A caller that sets it needs `relayers:write` for both relayers, and no `transaction_limits`."
+  )
+}
+
+const outPerDay = (unit: string, example: string) =>
+  doc(
+    added(
+      `${unit} that the relayer pays at most in any 24 hours for top-ups of all relayers that name it. If absent, their own limits count alone.`
+    ),
+    example
+  )
+
 /** Stands for creations in a list of receivers: they have no address. */
 export const contractCreation = "contract_creation"
 
@@ -144,7 +161,9 @@ export const EvmPolicy = Schema.Struct({
       "The only calls that transactions may make, besides `whitelist_receivers`: each a contract, a colon, and the selector of a function, or `0x` for a transfer without data. If absent, all calls; if it is there, nothing else is sent: no creations, and no data of one to three bytes, which calls no function. The relayer's own address may always receive plain transfers.",
       ["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed:0xa9059cbb"]
     )
-  )
+  ),
+  top_up: decisive(EvmTopUp, topUp),
+  top_up_out_per_day: upperLimit(PositiveDecimalUint128, outPerDay("Wei", "5000000000000000000"), "native")
 }).annotate({ identifier: "EvmPolicy", description: "Limits of an evm relayer." })
 export type EvmPolicy = typeof EvmPolicy.Type
 
@@ -291,7 +310,9 @@ export const SolanaPolicy = Schema.Struct({
   swap_config: harmless(SolanaSwap, {
     description:
       "How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`. It is stored and not executed."
-  })
+  }),
+  top_up: decisive(SolanaTopUp, topUp),
+  top_up_out_per_day: upperLimit(PositiveDecimalUint64, outPerDay("Lamports", "5000000000"), "native")
 })
   .check(
     Schema.makeFilter((policy) =>
@@ -454,7 +475,9 @@ export const StellarPolicy = Schema.Struct({
   ),
   swap_config: harmless(StellarSwap, {
     description: "How the relayer swaps tokens for XLM. Only if the fee payment strategy is `user`."
-  })
+  }),
+  top_up: decisive(StellarTopUp, topUp),
+  top_up_out_per_day: upperLimit(PositiveDecimalUint64, outPerDay("Stroops", "5000000000"), "native")
 })
   .check(
     Schema.makeFilter((policy) =>

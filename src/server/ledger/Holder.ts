@@ -159,9 +159,11 @@ export class LedgerMark extends Context.Service<
             AND (NOT restored OR route = 'private')
           RETURNING id`
 
+        // Without a row, the tables were made just now, or restored from a backup. New ones have no relayers.
         const store = sql`
-          INSERT INTO ledger_mark (mark) VALUES (${present}::text)
-          ON CONFLICT (id) DO UPDATE SET mark = excluded.mark`
+          INSERT INTO ledger_mark (mark, restored_at)
+          SELECT ${present}::text, CASE WHEN EXISTS (SELECT FROM relayers) THEN clock_timestamp() END
+          ON CONFLICT (id) DO UPDATE SET mark = excluded.mark, restored_at = clock_timestamp()`
 
         // A part that is hidden from this process stays: another process may see it.
         const update = sql`

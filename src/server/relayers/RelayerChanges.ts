@@ -41,6 +41,7 @@ import * as RelayersRepo from "./RelayersRepo.ts"
 import { makeNewRelayersRepo, ReferenceMissing } from "./RelayersRepo.ts"
 import type { NewRelayer } from "./RelayersRepo.ts"
 import { orNotFound, RelayerMacs } from "./StoredRelayer.ts"
+import { makeTopUpRules, topUpOf } from "./TopUpRules.ts"
 import type { HeldRelayer, StoredRelayer } from "./StoredRelayer.ts"
 
 // What a relayer refers to: its network, its signer and its notification.
@@ -188,6 +189,7 @@ const makeCreationBatches = Effect.gen(function* () {
   const changes = yield* Changes
   const checkDue = yield* commitSignalOf("health_checks")
   const transaction = yield* Transaction.make
+  const topUps = yield* makeTopUpRules
 
   const record = Effect.fnUntraced(function* (created: ReadonlyArray<Created>) {
     if (created.length === 0) return
@@ -249,17 +251,25 @@ const makeCreationBatches = Effect.gen(function* () {
   })
 
   const createAlone = Effect.fnUntraced(function* (creation: Creation) {
+    const topUp = topUpOf(creation.request)
+    if (topUp !== undefined) yield* topUps.lockForCreate(topUp)
     const [placed] = yield* withAccounts([creation], { wait: true })
     const relayer = yield* placed === undefined ? Effect.fail(new ReferenceMissing({})) : repo.insert(placed)
+    if (topUp !== undefined) yield* topUps.store(relayer, topUp)
     yield* record([{ relayer, origin: creation.origin }])
     return relayer
   }, transaction)
 
-  return (creation: Creation): Effect.Effect<StoredRelayer, RelayerIdTaken | RelayerIsChannel | ReferenceMissing> =>
-    Effect.flatMap(
-      createBatch(creation),
-      Option.match({ onNone: () => createAlone(creation), onSome: (stored) => Effect.succeed(stored) })
-    )
+  return (
+    creation: Creation
+  ): Effect.Effect<StoredRelayer, RelayerIdTaken | RelayerIsChannel | ReferenceMissing | BadRequest> =>
+    // Its rules concern other relayers, whose rows it locks.
+    topUpOf(creation.request) !== undefined
+      ? createAlone(creation)
+      : Effect.flatMap(
+          createBatch(creation),
+          Option.match({ onNone: () => createAlone(creation), onSome: (stored) => Effect.succeed(stored) })
+        )
 })
 
 export const makeRelayerCreation = Effect.gen(function* () {
@@ -271,6 +281,7 @@ export const makeRelayerCreation = Effect.gen(function* () {
   const insert = yield* makeCreationBatches
   const chains = yield* Chains
   const warningsOf = yield* makeRelayerPreview
+  const topUps = yield* makeTopUpRules
 
   const insertChecked = Effect.fnUntraced(function* (id: RelayerId, request: CreateRelayer) {
     yield* checkResourceSize(request)
@@ -298,6 +309,7 @@ export const makeRelayerCreation = Effect.gen(function* () {
     // Providers report what the transactions of the key have cost, which counts for its limits.
     const given = relayerUrlLists.find((list) => relayerUrlsIn(request, list) !== undefined)
     if (transactionLimits !== undefined && given !== undefined) return yield* TransactionLimitExceeded.ofChange(given)
+    yield* topUps.checkRequest(request)
   })
 
   const create = Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
@@ -339,6 +351,7 @@ export const makeRelayerEditing = Effect.gen(function* () {
   const ledger = yield* Ledger
   const networks = yield* Networks
   const keys = yield* ApiKeys
+  const topUps = yield* makeTopUpRules
 
   const matching = <A extends StoredRelayer>(ifMatch: string | undefined, found: A) =>
     isCurrentVersion(ifMatch, found.version) ? Effect.succeed(found) : Effect.fail(new PreconditionFailed({}))
@@ -367,6 +380,7 @@ export const makeRelayerEditing = Effect.gen(function* () {
     function* ({ id, value: before }: HeldRelayer, request: CreateRelayer, withUrls: boolean) {
       yield* checkNotification(before, request)
       const after = yield* repo.update(id, request, withUrls ? yield* urls.store(id, request) : undefined)
+      yield* topUps.follow(before, after)
       yield* changes.recordRelayer({ action: "relayer.updated", before, after: after.value })
       yield* checkDue.afterCommit
       yield* Effect.annotateLogs(Effect.logInfo("relayer updated"), { relayer_id: id, version: after.version })
@@ -383,13 +397,16 @@ export const makeRelayerEditing = Effect.gen(function* () {
   const refusal = Effect.fnUntraced(function* (held: HeldRelayer, patch: UpdateRelayer) {
     yield* checkLimits(patch)
     const { request } = yield* applyRelayerPatch(held.value, yield* urls.open(held), patch)
+    yield* topUps.checkRequest(request, held.value)
     if (changesUrls(patch)) yield* urls.check(request)
   })
 
   const update = Effect.fn("Relayers.update")(function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
     yield* checkLimits(patch)
+    yield* topUps.lockForPatch(id, patch)
     const held = yield* hold(id, ifMatch)
     const { request, isChanged } = yield* applyRelayerPatch(held.value, yield* urls.open(held), patch)
+    yield* topUps.checkRequest(request, held.value)
     return isChanged ? yield* store(held, request, changesUrls(patch)) : held
   }, transaction)
 
@@ -427,6 +444,7 @@ export const makeRelayerEditing = Effect.gen(function* () {
       return yield* new RelayerInUse({ error: `has open transactions: ${open}; cancel them, or wait for them` })
     }
     yield* checkChannels(before)
+    yield* topUps.checkDelete(number)
     yield* repo.delete(id)
     yield* keys.forgetRelayer(id)
     yield* changes.recordRelayer({ action: "relayer.deleted", before })

@@ -280,11 +280,11 @@ export const make = Effect.gen(function* () {
       query("RelayersRepo.findSealed")
     )
 
-  /** In the order of ids. `lock`: until the transaction ends. */
+  /** In the order of their numbers, in which everything locks several of them. `lock`: until the transaction ends. */
   const findAllSealed = (ids: Ids, lock: boolean) =>
     held`
       SELECT ${heldColumns} FROM relayers t WHERE ${amongAll(sql, ids)}
-      ORDER BY t.id ${lock ? sql`FOR UPDATE` : sql``}`.pipe(
+      ORDER BY t.seq ${lock ? sql`FOR UPDATE` : sql``}`.pipe(
       Effect.map((rows) => rows.map((row) => new HeldRelayer(row))),
       Effect.tap(macs.verify),
       query("RelayersRepo.findAllSealed")

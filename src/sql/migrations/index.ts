@@ -4,6 +4,7 @@ import { Migrator, SqlClient } from "effect/sql"
 import baseline from "./0073_baseline.ts"
 import claims from "./0076_claims.ts"
 import privateRoutes from "./0079_private_routes.ts"
+import topUps from "./0080_top_ups.ts"
 import failedDeliveries from "./0083_failed_deliveries.ts"
 import * as Former from "./Former.ts"
 import type * as Migration from "./Migration.ts"
@@ -17,6 +18,7 @@ export const migrations: Migrations = {
   "0073_baseline": baseline,
   "0076_claims": claims,
   "0079_private_routes": privateRoutes,
+  "0080_top_ups": topUps,
   "0083_failed_deliveries": failedDeliveries
 }
 

@@ -1,4 +1,6 @@
 // Every number that decides something about transactions of solana, with its unit and its source.
+import { rentExemptMinimum } from "../../../domain/relayer/TopUp.ts"
+
 /** Milliseconds. */
 const second = 1000
 const minute = 60 * second
@@ -182,11 +184,8 @@ export const solDecimals = 9
 
 // Funds
 
-/**
- * Lamports that an account without data needs to exist (rent exemption). A fee payer below it cannot pay. It is the most that any
- * cluster asks: SIMD-0437 lowers it in five steps to a tenth, and SIMD-0438 never sets it higher than this.
- */
-export const rentMinimum = 890_880n
+/** Lamports that an account without data needs to exist. A fee payer below it cannot pay. */
+export const rentMinimum = rentExemptMinimum
 
 /** The least after the last of the five steps. */
 export const leastRentMinimum = rentMinimum / 10n
