@@ -2,6 +2,8 @@
 // that imports the kit starts at once.
 import { secp256k1 } from "@noble/curves/secp256k1"
 import { keccak_256 } from "@noble/hashes/sha3.js"
+import { listedType, signingPrefix } from "../../networks/evm/rules/Authorizations.ts"
+import type { Authorization, SignedAuthorization } from "../../networks/evm/rules/Authorizations.ts"
 import { tipOf, maxFeeOf } from "../../networks/evm/rules/Market.ts"
 import type { Fees } from "../../networks/evm/rules/Market.ts"
 import type { PoolBytes } from "../chain/Pool.ts"
@@ -16,6 +18,8 @@ export interface Unsigned {
   readonly data: string
   readonly gasLimit: bigint
   readonly fees: Fees
+  /** Authorizations of EIP-7702. Absent: none, and the type is not 4. */
+  readonly authorizations?: ReadonlyArray<Authorization>
 }
 
 /** A signed transaction with what nodes and pools read of it. Addresses and hashes are in lower case. */
@@ -75,22 +79,58 @@ const decode = (bytes: Uint8Array): readonly [Item, Uint8Array] => {
 const numberOf = (bytes: Uint8Array): bigint => (bytes.length === 0 ? 0n : BigInt(hexOf(bytes)))
 
 /** Bytes before the signature, and the fields that precede it. */
-const unsignedFields = ({ chainId, nonce, to, value, data, gasLimit, fees }: Unsigned): ReadonlyArray<Item> => {
+const unsignedFields = (unsigned: Unsigned): ReadonlyArray<Item> => {
+  const { chainId, nonce, to, value, data, gasLimit, fees, authorizations } = unsigned
   const receiver = bytesOf(to ?? "")
   const call = [quantity(gasLimit), receiver, quantity(value), bytesOf(data)]
-  return fees.type === "legacy"
-    ? [quantity(nonce), quantity(fees.gasPrice), ...call]
-    : [quantity(chainId), quantity(nonce), quantity(fees.tip), quantity(fees.maxFee), ...call, []]
+  if (fees.type === "legacy") return [quantity(nonce), quantity(fees.gasPrice), ...call]
+  const fields = [quantity(chainId), quantity(nonce), quantity(fees.tip), quantity(fees.maxFee), ...call, []]
+  return authorizations === undefined ? fields : [...fields, authorizations.map(entryFields)]
 }
 
-const typed = (fees: Fees, item: Item): Uint8Array =>
-  fees.type === "legacy" ? encode(item) : join([Uint8Array.of(2), encode(item)])
+const signedByAuthority = ({ chainId, address, nonce }: Pick<Authorization, "chainId" | "address" | "nonce">) => [
+  quantity(chainId),
+  bytesOf(address),
+  quantity(nonce)
+]
+
+const entryFields = (entry: Authorization): ReadonlyArray<Item> => [
+  ...signedByAuthority(entry),
+  quantity(entry.yParity),
+  quantity(BigInt(entry.r)),
+  quantity(BigInt(entry.s))
+]
+
+/** The type of a transaction that is not legacy. */
+const typeOf = ({ authorizations }: Pick<Unsigned, "authorizations">): number =>
+  authorizations === undefined ? 2 : listedType
+
+const typed = (unsigned: Unsigned, item: Item): Uint8Array =>
+  unsigned.fees.type === "legacy" ? encode(item) : join([Uint8Array.of(typeOf(unsigned)), encode(item)])
+
+type Delegating = Pick<Authorization, "chainId" | "address" | "nonce">
+
+/** The 32 bytes that an authority signs (EIP-7702). */
+const authorizationDigest = (delegating: Delegating): Uint8Array =>
+  keccak_256(join([bytesOf(signingPrefix), encode(signedByAuthority(delegating))]))
+
+/** An authorization of the account with this key. */
+export const authorized = (delegating: Delegating, key: Uint8Array): SignedAuthorization => {
+  const { r, s, recovery } = secp256k1.sign(authorizationDigest(delegating), key)
+  return { ...delegating, yParity: recovery === 1 ? 1 : 0, r: word(r), s: word(s), authority: addressOf(key) }
+}
+
+/** The account whose key has signed the authorization. Throws if no key has. */
+export const authorityOf = (entry: Authorization): string => {
+  const signature = new secp256k1.Signature(BigInt(entry.r), BigInt(entry.s)).addRecoveryBit(entry.yParity)
+  return addressOfPoint(signature.recoverPublicKey(authorizationDigest(entry)).toRawBytes(false))
+}
 
 /** The 32 bytes that the key signs. EIP-155 puts the chain id into a legacy transaction. */
 const digestOf = (unsigned: Unsigned): Uint8Array => {
   const fields = unsignedFields(unsigned)
   const legacy = [...fields, quantity(unsigned.chainId), quantity(0), quantity(0)]
-  return keccak_256(typed(unsigned.fees, unsigned.fees.type === "legacy" ? legacy : fields))
+  return keccak_256(typed(unsigned, unsigned.fees.type === "legacy" ? legacy : fields))
 }
 
 /** The checksum of EIP-55. */
@@ -112,7 +152,7 @@ export const sealed = (unsigned: Unsigned, key: Uint8Array): Bytes => {
   const { r, s, recovery } = secp256k1.sign(digestOf(unsigned), key)
   const { chainId, fees } = unsigned
   const v = fees.type === "legacy" ? 35 + 2 * chainId + recovery : recovery
-  const raw = typed(fees, [...unsignedFields(unsigned), quantity(v), quantity(r), quantity(s)])
+  const raw = typed(unsigned, [...unsignedFields(unsigned), quantity(v), quantity(r), quantity(s)])
   const signature = { r: word(r), s: word(s), parity: recovery }
   return { ...unsigned, ...priced(unsigned), ...signature, from: addressOf(key), raw, hash: hexOf(keccak_256(raw)) }
 }
@@ -135,21 +175,41 @@ const dynamicOf = (numbers: ReadonlyArray<bigint>, call: ReturnType<typeof callO
   const fees: Fees = { type: "eip1559", maxFee, tip }
   return {
     unsigned: { chainId: Number(chainId), nonce: Number(nonce), ...call, fees },
-    parity: Number(numbers[9] ?? 0n)
+    parity: Number(numbers.at(-3) ?? 0n)
   }
 }
 
-/** Throws if the bytes are no signed transaction of type 2 or legacy. */
+const entryOf = (item: Item): Authorization => {
+  if (item instanceof Uint8Array) throw malformed()
+  const strings = item.map((part) => (part instanceof Uint8Array ? part : new Uint8Array()))
+  const [chainId = 0n, , nonce = 0n, parity = 0n, r = 0n, s = 0n] = strings.map(numberOf)
+  const address = hexOf(strings[1] ?? new Uint8Array())
+  return {
+    chainId: Number(chainId),
+    address,
+    nonce: Number(nonce),
+    yParity: parity === 1n ? 1 : 0,
+    r: word(r),
+    s: word(s)
+  }
+}
+
+/** Throws if the bytes are no signed transaction of type 2, of type 4 or legacy. */
 export const opened = (raw: Uint8Array): Bytes => {
-  const isDynamic = raw[0] === 2
+  const isListed = raw[0] === listedType
+  const isDynamic = raw[0] === 2 || isListed
   if (!isDynamic && (raw[0] ?? 0) < 0xc0) throw malformed()
   const [list] = decode(isDynamic ? raw.subarray(1) : raw)
   if (list instanceof Uint8Array) throw malformed()
   const strings = list.map((item) => (item instanceof Uint8Array ? item : new Uint8Array()))
   const numbers = strings.map(numberOf)
-  const { unsigned, parity } = isDynamic
+  const entries = isListed ? list[9] : undefined
+  if (entries instanceof Uint8Array) throw malformed()
+  const authorizations = entries === undefined ? {} : { authorizations: entries.map(entryOf) }
+  const { unsigned: read, parity } = isDynamic
     ? dynamicOf(numbers, callOf(strings.slice(4, 8)))
     : legacyOf(numbers, callOf(strings.slice(2, 6)))
+  const unsigned: Unsigned = { ...read, ...authorizations }
   const [r = 0n, s = 0n] = numbers.slice(-2)
   const point = new secp256k1.Signature(r, s).addRecoveryBit(parity).recoverPublicKey(digestOf(unsigned))
   const from = addressOfPoint(point.toRawBytes(false))

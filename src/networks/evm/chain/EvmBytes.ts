@@ -2,6 +2,8 @@
 // viem takes 15 MB and is loaded when the first transaction is signed.
 import { Effect, Option, Schema } from "effect"
 import type { TransactionSerializable } from "viem"
+import type { Authorization as ListEntry } from "../rules/Authorizations.ts"
+import { signingPrefix } from "../rules/Authorizations.ts"
 import type { Fees } from "../rules/Market.ts"
 
 // A signed transaction as nodes return it, in the form in which its bytes can be made again.
@@ -134,6 +136,8 @@ export interface Unsigned {
   readonly data?: string
   readonly gasLimit: bigint
   readonly fees: Fees
+  /** Authorizations of EIP-7702. Present: the transaction has type 4, a receiver and EIP-1559 fees. */
+  readonly authorizations?: ReadonlyArray<ListEntry>
 }
 
 export interface SealedTransaction {
@@ -151,14 +155,57 @@ const priceOf = (fees: Fees) =>
     ? ({ type: "legacy", gasPrice: fees.gasPrice } as const)
     : ({ type: "eip1559", maxFeePerGas: fees.maxFee, maxPriorityFeePerGas: fees.tip } as const)
 
-const serializable = ({ chainId, nonce, to, value, data, gasLimit, fees }: Unsigned): TransactionSerializable => ({
-  ...priceOf(fees),
+const listed = (entries: ReadonlyArray<ListEntry>, fees: Fees) => {
+  if (fees.type === "legacy") throw new Error("a transaction with authorizations has no gas price")
+  const { maxFee: maxFeePerGas, tip: maxPriorityFeePerGas } = fees
+  const authorizationList = entries.map(({ chainId, address, nonce, yParity, r, s }) => ({
+    chainId,
+    address: hexOf(address),
+    nonce,
+    yParity,
+    r: hexOf(r),
+    s: hexOf(s)
+  }))
+  return { type: "eip7702", maxFeePerGas, maxPriorityFeePerGas, authorizationList } as const
+}
+
+const serializable = ({
+  chainId,
+  nonce,
+  to,
+  value,
+  data,
+  gasLimit,
+  fees,
+  authorizations
+}: Unsigned): TransactionSerializable => ({
+  ...(authorizations === undefined ? priceOf(fees) : listed(authorizations, fees)),
   chainId,
   nonce,
   value,
   gas: gasLimit,
   ...(to === undefined ? {} : { to: hexOf(to.toLowerCase()) }),
   ...(data === undefined ? {} : { data: hexOf(data) })
+})
+
+/** The 32 bytes that an authority signs: keccak256(0x05 ‖ rlp([chain_id, address, nonce])). */
+export const authorizationDigest = Effect.fnUntraced(function* ({
+  chainId,
+  address,
+  nonce
+}: Pick<ListEntry, "chainId" | "address" | "nonce">) {
+  const { concatHex, keccak256, numberToHex, toRlp } = yield* load
+  const number = (value: number): Hex => (value === 0 ? "0x" : numberToHex(value))
+  return keccak256(concatHex([signingPrefix, toRlp([number(chainId), hexOf(address), number(nonce)])]))
+})
+
+/** The lower-case address whose key has signed the authorization. Undefined: no key has made this signature. */
+export const authorityOf = Effect.fnUntraced(function* (entry: ListEntry) {
+  const { recoverAddress } = yield* load
+  const hash = yield* authorizationDigest(entry)
+  const signature = { r: hexOf(entry.r), s: hexOf(entry.s), yParity: entry.yParity }
+  const address = yield* Effect.option(Effect.tryPromise(() => recoverAddress({ hash, signature })))
+  return address._tag === "Some" ? address.value.toLowerCase() : undefined
 })
 
 /** The bytes before they are signed. */

@@ -4,6 +4,7 @@ import { finalityByOneOf } from "../../../domain/network/Network.ts"
 import type { EvmNetwork } from "../../../domain/network/Network.ts"
 import { poll } from "../../core/TransactionValues.ts"
 import type { Moment, Ratio } from "../../core/TransactionValues.ts"
+import { delegateOf } from "./Authorizations.ts"
 
 /** Milliseconds. */
 const second = 1000
@@ -266,9 +267,6 @@ export const pollInterval = ({ blockTime }: Pick<NetworkNumbers, "blockTime">): 
 export const nextBlock = (numbers: Pick<NetworkNumbers, "blockTime">, now: Moment): Moment =>
   now + pollInterval(numbers)
 
-/** Code of an account with an EIP-7702 delegation begins with this. */
-const delegation = "0xef0100"
-
 /** Transactions in flight at most. `code`: of the account itself, `0x` if it has none. */
 export const windowLimitOf = ({ window }: Pick<NetworkNumbers, "window">, code: string): number =>
-  code.toLowerCase().startsWith(delegation) ? windowOfDelegated : window
+  delegateOf(code) === undefined ? window : windowOfDelegated
