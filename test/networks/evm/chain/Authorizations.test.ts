@@ -8,7 +8,7 @@ import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
 import { bytesOf, hexOf } from "../../../../src/testkit/Keys.ts"
 import * as Wire from "../../../../src/testkit/evm/Wire.ts"
 
-const delegate = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
+const delegate = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed" as const
 const authority = "0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f"
 const authorityKey = `0x${"46".repeat(32)}` as const
 const sponsorKey = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
