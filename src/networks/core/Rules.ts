@@ -361,6 +361,11 @@ export interface Rules<F extends Family = Family> {
   identityOf(request: F["request"], facts: F["facts"]): string | undefined
   /** Two open transactions of a lane cannot have the same. Undefined: it excludes nothing. */
   exclusiveOf(request: F["request"], facts: F["facts"]): string | undefined
+  /**
+   * Other accounts whose authorizations the request carries: two open transactions of a chain cannot have the same account, because the first
+   * that is mined uses the authorization up. Absent: there is no such thing.
+   */
+  authoritiesOf?(request: F["request"]): ReadonlyArray<string>
 
   /**
    * The facts of a transaction whose bytes a caller got signed before. Absent: the network gives no signatures, or never takes

@@ -22,10 +22,10 @@ export interface LaneIdentity extends LaneKey {
 }
 
 /** As `NewTransaction` has them. */
-export type Identified = Partial<Pick<NewTransaction, "id" | "identity" | "exclusive">>
+export type Identified = Partial<Pick<NewTransaction, "id" | "identity" | "exclusive" | "authorities">>
 
 const Rival = Schema.Struct({
-  kind: Schema.Literals(["identity", "exclusive"]),
+  kind: Schema.Literals(["identity", "exclusive", "authority"]),
   id: TransactionId,
   relayer_number: Schema.Int
 })
@@ -41,13 +41,14 @@ const makeIdentitiesRepo = Effect.gen(function* () {
 
   /**
    * Stored transactions that conflict with the added ones: by the unique index of `identity` in the generation of the lane, by that
-   * of `exclusive`, or because an attempt contains the same inner bytes and may be, or was, executed. A transaction does not conflict
-   * with itself.
+   * of `exclusive`, by that of authorities of open transactions of the chain, or because an attempt contains the same inner bytes and may be,
+   * or was, executed. A transaction does not conflict with itself.
    */
   const rivals = Effect.fnUntraced(function* ({ chain, address }: LaneKey, added: ReadonlyArray<Identified>) {
     const identities = given(added.map(({ identity }) => identity))
     const exclusives = given(added.map(({ exclusive }) => exclusive))
-    if (identities.length === 0 && exclusives.length === 0) return []
+    const authorities = added.flatMap((one) => one.authorities ?? [])
+    if (identities.length === 0 && exclusives.length === 0 && authorities.length === 0) return []
     const own = given(added.map(({ id }) => id))
     return yield* sql`
       WITH lane AS (SELECT l.id, l.generation FROM lanes l WHERE l.chain = ${chain} AND l.address = ${address})
@@ -60,10 +61,11 @@ const makeIdentitiesRepo = Effect.gen(function* () {
         AND (t.final_at IS NULL OR t.mined_attempt IS NOT NULL) AND t.id <> ALL(${own}::uuid[])
       UNION ALL
       SELECT 'exclusive' AS kind, t.id, t.relayer_number::float8 AS relayer_number FROM transactions t JOIN lane ON lane.id = t.lane_id
-      WHERE t.exclusive = ANY(${exclusives}::text[]) AND t.final_at IS NULL AND t.id <> ALL(${own}::uuid[])`.pipe(
-      Effect.flatMap(readRivals),
-      query("IdentitiesRepo.rivals")
-    )
+      WHERE t.exclusive = ANY(${exclusives}::text[]) AND t.final_at IS NULL AND t.id <> ALL(${own}::uuid[])
+      UNION ALL
+      SELECT 'authority', t.id, t.relayer_number::float8 FROM transaction_authorities a JOIN transactions t ON t.id = a.transaction_id
+      WHERE a.chain = ${chain} AND a.authority = ANY(${authorities}::text[]) AND t.final_at IS NULL
+        AND t.id <> ALL(${own}::uuid[])`.pipe(Effect.flatMap(readRivals), query("IdentitiesRepo.rivals"))
   })
 
   /**
@@ -126,15 +128,17 @@ const rivalName = ({ id, relayer_number }: Rival, relayerNumber: number): string
 export const sameBytes = (id: TransactionId) =>
   new TransactionConflict({ error: `already_accepted: transaction ${id} has the same bytes` })
 
-export const conflictWith = (rival: Rival, relayerNumber: number): TransactionConflict => {
-  const name = rivalName(rival, relayerNumber)
-  return new TransactionConflict({
-    error:
-      rival.kind === "identity"
-        ? `already_accepted: ${name} has the same bytes`
-        : `sequence_in_use: ${name} uses the same sequence and is open`
-  })
+const conflicts: Readonly<Record<Rival["kind"], (name: string) => string>> = {
+  identity: (name) => `already_accepted: ${name} has the same bytes`,
+  exclusive: (name) => `sequence_in_use: ${name} uses the same sequence and is open`,
+  authority: (name) => `authorization_in_use: ${name} has an authorization of the same account and is open`
 }
+
+/** Another transaction was accepted since the check. */
+export const authorityTaken = new TransactionConflict({ error: conflicts.authority("another transaction") })
+
+export const conflictWith = (rival: Rival, relayerNumber: number): TransactionConflict =>
+  new TransactionConflict({ error: conflicts[rival.kind](rivalName(rival, relayerNumber)) })
 
 /** The first value that occurs twice. */
 const twice = (values: ReadonlyArray<string | undefined>): string | undefined =>
@@ -147,6 +151,11 @@ export const repeatedIn = (added: ReadonlyArray<Identified>): TransactionConflic
   }
   if (twice(added.map(({ exclusive }) => exclusive)) !== undefined) {
     return new TransactionConflict({ error: "sequence_in_use: the request uses the same sequence twice" })
+  }
+  if (twice(added.flatMap(({ authorities }) => authorities ?? [])) !== undefined) {
+    return new TransactionConflict({
+      error: "authorization_in_use: two transactions of the request have an authorization of the same account"
+    })
   }
   return undefined
 }

@@ -17,6 +17,8 @@ import { isRefused, isUnavailable, retryDeadlock } from "../../sql/Transaction.t
 import { currentOrigin } from "../responses/CurrentRequest.ts"
 import type { Origin } from "../responses/CurrentRequest.ts"
 import { makeFeeLimits, makeIdentities, makeOpenCounts, sameBytes } from "./AcceptanceChecks.ts"
+import * as AuthoritiesRepo from "./AuthoritiesRepo.ts"
+import type { Carried } from "./AuthoritiesRepo.ts"
 import { Holder } from "./Holder.ts"
 import * as LanesRepo from "./LanesRepo.ts"
 import { canConflict, LedgerRules, TermsForgotten } from "./LedgerEntries.ts"
@@ -44,6 +46,9 @@ import type { WholeAcceptance } from "./WholeAcceptances.ts"
 
 const keyOf = ({ chain, address }: Account): string => `${chain} ${address}`
 
+const carriedBy = ({ account: { chain }, transaction: { id, authorities = [] } }: Acceptance): ReadonlyArray<Carried> =>
+  authorities.map((authority) => ({ chain, authority, id }))
+
 const makeInserting = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* makeNewTransactions
@@ -52,6 +57,7 @@ const makeInserting = Effect.gen(function* () {
   const events = yield* commitSignalOf("events")
   const deliveries = yield* commitSignalOf("deliveries")
   const lanes = yield* LanesRepo.make
+  const authorities = yield* AuthoritiesRepo.make
   const audit = yield* Audit
   const { changeOf } = yield* Writing.auditing
   const publish = yield* Writing.publishing
@@ -101,6 +107,8 @@ const makeInserting = Effect.gen(function* () {
   const insert = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>, waits: boolean) {
     yield* ensureLanes(acceptances)
     const found = storedOf(acceptances, yield* repo.insert(acceptances, waits))
+    const added = acceptances.filter((_, index) => found[index]?._tag === "Some")
+    yield* authorities.add(added.flatMap(carriedBy), () => new Raced())
     yield* record(
       Array.getSomes(
         Array.zipWith(found, acceptances, (one, { origin }) => Option.map(one, (stored) => ({ stored, origin })))
@@ -161,7 +169,7 @@ const groups = 2
 /** A batch that waits for a lock longer than this does not hold up the next one. */
 const patience = "100 millis"
 
-/** Another request committed the same `external_id`, `identity` or `exclusive` between the lookup and the insertion: the next lookup finds it. */
+/** Another request committed the same `external_id`, `identity`, `exclusive` or authority between the lookup and the insertion: the next lookup finds it. */
 class Raced extends Data.TaggedError("Raced") {}
 
 /** `traceparent` of the running request. Undefined: no spans are exported. */
@@ -284,10 +292,15 @@ export const make = Effect.gen(function* () {
     )
     const stored = yield* insertCounted(
       clear.map((acceptance) => ({ acceptance })),
+      // Only what is accepted alone carries authorizations, which two requests can claim at the same time.
       (admitted) =>
-        insert(
-          admitted.map(({ acceptance }) => acceptance),
-          false
+        Effect.catchTag(
+          insert(
+            admitted.map(({ acceptance }) => acceptance),
+            false
+          ),
+          "Raced",
+          Effect.die
         )
     )
     return acceptances.map(({ transaction: { id } }) => Option.fromUndefinedOr(stored.get(id)))
@@ -415,8 +428,10 @@ export const make = Effect.gen(function* () {
       trace,
       now
     }))
-    if (acceptances.length === 1 && limits.length === 0 && !refusedAlone.has(account.relayerNumber)) {
-      const [acceptance] = acceptances
+    const [acceptance] = acceptances
+    // The unique index of authorities refuses a statement as a whole: nothing of others is in it.
+    const isAlone = acceptance.transaction.authorities !== undefined || refusedAlone.has(account.relayerNumber)
+    if (acceptances.length === 1 && limits.length === 0 && !isAlone) {
       const whole = canConflict(acceptance.transaction) ? undefined : yield* wholeOf(acceptance)
       if (account.terms !== undefined && whole === undefined) return yield* new TermsForgotten({})
       const stored = yield* Effect.flatten(batched({ acceptance, ...present("whole", whole) }))

@@ -15,7 +15,8 @@ import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { client, retryDeadlock } from "../../sql/Transaction.ts"
 import { currentOrigin } from "../responses/CurrentRequest.ts"
-import { makeIdentities } from "./AcceptanceChecks.ts"
+import { authorityTaken, makeIdentities } from "./AcceptanceChecks.ts"
+import * as AuthoritiesRepo from "./AuthoritiesRepo.ts"
 import { LedgerMark } from "./Holder.ts"
 import { commandsChannel, LedgerRules } from "./LedgerEntries.ts"
 import type { StoredTransaction } from "./LedgerEntries.ts"
@@ -28,6 +29,7 @@ export const make = Effect.gen(function* () {
   const transactions = yield* TransactionsRepo.make
   const relayers = yield* makeNewTransactions
   const identities = yield* makeIdentities
+  const authorities = yield* AuthoritiesRepo.make
   const mark = yield* LedgerMark
   const networks = yield* LedgerRules
   const { changeOf } = yield* Writing.auditing
@@ -149,10 +151,14 @@ export const make = Effect.gen(function* () {
       const identified = {
         id,
         ...present("identity", rules.identityOf(newest, after.facts)),
-        ...present("exclusive", rules.exclusiveOf(newest, after.facts))
+        ...present("exclusive", rules.exclusiveOf(newest, after.facts)),
+        ...present("authorities", rules.authoritiesOf?.(newest))
       }
       yield* identities.check({ chain: before.chain, address: before.from, relayerNumber }, [identified])
       yield* transactions.addRequest(before, newest, after.validUntil, identified)
+      // Former versions may still be mined: their accounts stay.
+      const carried = (identified.authorities ?? []).map((authority) => ({ chain: before.chain, authority, id }))
+      yield* authorities.add(carried, () => authorityTaken)
       return yield* save("transaction.replaced", { before, after })
     },
     transaction,

@@ -152,6 +152,8 @@ export interface NewTransaction {
   readonly identity?: string
   /** As `Rules.exclusiveOf` says. */
   readonly exclusive?: string
+  /** As `Rules.authoritiesOf` says. Absent: none. */
+  readonly authorities?: ReadonlyArray<string>
   readonly validUntil: Moment
   readonly notBefore?: Moment
   readonly requiredSequence?: bigint
@@ -169,9 +171,10 @@ export interface NewTransaction {
 export const canConflict = ({
   externalId,
   identity,
-  exclusive
-}: Pick<NewTransaction, "externalId" | "identity" | "exclusive">): boolean =>
-  externalId !== undefined || identity !== undefined || exclusive !== undefined
+  exclusive,
+  authorities
+}: Pick<NewTransaction, "externalId" | "identity" | "exclusive" | "authorities">): boolean =>
+  externalId !== undefined || identity !== undefined || exclusive !== undefined || authorities !== undefined
 
 /** Identifies a body, so that its repeats are recognized. */
 export interface NamedBody extends Pick<NewTransaction, "body" | "externalId" | "identity"> {}

@@ -60,12 +60,14 @@ const newTransaction = (
   limits: ReadonlyArray<FeeLimit>
 ): NewTransaction => {
   const { request, facts, fee } = admitted
+  const authorities = rules.authoritiesOf?.(request) ?? []
   return {
     id,
     body,
     ...Struct.omit(admitted, ["fee"]),
     ...present("identity", rules.identityOf(request, facts)),
     ...present("exclusive", rules.exclusiveOf(request, facts)),
+    ...present("authorities", authorities.length === 0 ? undefined : authorities),
     ...(limits.length === 0 ? {} : { fee })
   }
 }

@@ -5,6 +5,7 @@ import baseline from "./0073_baseline.ts"
 import claims from "./0076_claims.ts"
 import privateRoutes from "./0079_private_routes.ts"
 import topUps from "./0080_top_ups.ts"
+import authorizations from "./0081_authorizations.ts"
 import failedDeliveries from "./0083_failed_deliveries.ts"
 import * as Former from "./Former.ts"
 import type * as Migration from "./Migration.ts"
@@ -19,6 +20,7 @@ export const migrations: Migrations = {
   "0076_claims": claims,
   "0079_private_routes": privateRoutes,
   "0080_top_ups": topUps,
+  "0081_authorizations": authorizations,
   "0083_failed_deliveries": failedDeliveries
 }
 

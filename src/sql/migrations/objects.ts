@@ -37,6 +37,7 @@ export const tables: ReadonlyArray<string> = [
   "signers",
   "sponsored_builds",
   "top_ups",
+  "transaction_authorities",
   "transaction_requests",
   "transaction_sums",
   "transactions"

@@ -15,7 +15,11 @@ import { account as evmAccount, newTransaction } from "../../../testkit/LedgerRo
 import { ledgersOf } from "./Contract.ts"
 import { ledgerOf } from "./Fixtures.ts"
 
-const Request = Schema.Struct({ bytes: Schema.String, excludes: Schema.optionalKey(Schema.String) })
+const Request = Schema.Struct({
+  bytes: Schema.String,
+  excludes: Schema.optionalKey(Schema.String),
+  authorities: Schema.optionalKey(Schema.Array(Schema.String))
+})
 const isRequest = Schema.is(Request)
 
 const canceled: Result.Result<Cancellation> = Result.succeed({ _tag: "finish" })
@@ -24,6 +28,7 @@ const rules: Rules = {
   ...rulesOfUnknown("paper"),
   identityOf: (request) => (isRequest(request) ? `paper:1 ${request.bytes}` : undefined),
   exclusiveOf: (request) => (isRequest(request) ? request.excludes : undefined),
+  authoritiesOf: (request) => (isRequest(request) ? (request.authorities ?? []) : []),
   cancel: () => canceled,
   replaced: (transaction, request) => ({ ...transaction, versions: [...transaction.versions, request] })
 }
@@ -151,6 +156,65 @@ for (const [kind, ledger] of ledgers) {
         yield* accept(2, prepared("b", { excludes: "user:7" }))
         yield* ledger.cancel(1, id)
         yield* accept(1, prepared("c", { excludes: "user:7" }))
+      })
+    )
+  })
+
+  layerEach(ledger)(`an open transaction with authorizations, ${kind},`, (it) => {
+    const carrying = (bytes: string, ...authorities: ReadonlyArray<string>) =>
+      newTransaction(0, { request: { bytes, authorities }, authorities })
+
+    it.effect("keeps its accounts from all others of the chain until it is final", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const { id } = yield* accept(1, carrying("a", "0xaa", "0xbb"))
+        assert.strictEqual(
+          yield* refusal(1, carrying("b", "0xbb")),
+          `TransactionConflict authorization_in_use: transaction ${id} has an authorization of the same account and is open`
+        )
+        assert.strictEqual(
+          yield* refusal(2, carrying("b", "0xcc", "0xaa")),
+          "TransactionConflict authorization_in_use: a transaction of another relayer has an authorization of the same account and is open"
+        )
+        assert.include(
+          yield* refusal(1, carrying("b", "0xdd"), carrying("c", "0xdd")),
+          "authorization_in_use: two transactions of the request have an authorization of the same account"
+        )
+        yield* accept(2, carrying("b", "0xcc"))
+        yield* ledger.cancel(1, id)
+        yield* accept(2, carrying("d", "0xaa"))
+        yield* accept(1, carrying("e", "0xbb"))
+        assert.include(yield* refusal(1, carrying("f", "0xaa")), "authorization_in_use")
+      })
+    )
+
+    it.effect("keeps those of all of its versions, and can be replaced with its own", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const one = yield* accept(1, carrying("a", "0xaa"))
+        yield* accept(1, carrying("b", "0xbb"))
+        const replace = (...authorities: ReadonlyArray<string>) =>
+          ledger.replace(1, one.id, { bytes: "c", authorities })
+        assert.include((yield* Effect.flip(replace("0xaa", "0xbb"))).message, "authorization_in_use")
+        yield* replace("0xaa")
+        yield* replace("0xcc")
+        assert.include(yield* refusal(2, carrying("d", "0xaa")), "authorization_in_use")
+        assert.include(yield* refusal(2, carrying("d", "0xcc")), "authorization_in_use")
+      })
+    )
+
+    it.effect("is one of several that arrive at the same time, and the others of their relayers are accepted", () =>
+      Effect.gen(function* () {
+        const results = yield* Effect.forEach(
+          Array.makeBy(12, (index) => index),
+          (index) =>
+            Effect.result(
+              accept(1 + (index % 3), index % 2 === 0 ? carrying(`c${index}`, "0xaa", "0xbb") : prepared(`b${index}`))
+            ),
+          { concurrency: "unbounded" }
+        )
+        assert.lengthOf(results.filter(Result.isSuccess), 7)
+        assert.isTrue(results.filter(Result.isFailure).every(({ failure }) => failure._tag === "TransactionConflict"))
       })
     )
   })

@@ -57,6 +57,12 @@ export const make = Effect.gen(function* () {
   const isOpenOrExecuted = (row: TransactionRow): boolean =>
     isOpen(row) || row.stored.transaction.mined?.ordinal !== undefined
 
+  /** Of all versions: a former one may still be mined. */
+  const authoritiesOf = ({ stored: { chain, transaction } }: TransactionRow): ReadonlyArray<string> => {
+    const { rules } = rows.rules.of(chain)
+    return transaction.versions.flatMap((version) => rules.authoritiesOf?.(version) ?? [])
+  }
+
   /** A stored transaction that conflicts with one of these. */
   const rivalOf = (account: LaneKey, added: ReadonlyArray<Identified>): Rival | undefined => {
     const identities = added.flatMap(({ identity }) => identity ?? [])
@@ -74,10 +80,22 @@ export const make = Effect.gen(function* () {
     const excluding = others.find(
       (row) => row.stored.laneId === lane && isOpen(row) && row.exclusive !== undefined && exclusives.has(row.exclusive)
     )
-    const rival = sameBytes ?? excluding
-    if (rival === undefined) return undefined
-    const { id, transaction } = rival.stored
-    return { kind: sameBytes === undefined ? "exclusive" : "identity", id, relayer_number: transaction.relayerNumber }
+    const authorities = new Set(added.flatMap((one) => one.authorities ?? []))
+    const carrying = others.find(
+      (row) =>
+        row.stored.chain === account.chain && isOpen(row) && authoritiesOf(row).some((one) => authorities.has(one))
+    )
+    const found = [
+      { kind: "identity", row: sameBytes },
+      { kind: "exclusive", row: excluding },
+      { kind: "authority", row: carrying }
+    ] as const
+    for (const { kind, row } of found) {
+      if (row === undefined) continue
+      const { id, transaction } = row.stored
+      return { kind, id, relayer_number: transaction.relayerNumber }
+    }
+    return undefined
   }
 
   const checkRivals = Effect.fnUntraced(function* (
@@ -353,7 +371,13 @@ export const make = Effect.gen(function* () {
     const newest = kept(network.request, newestRequest(after))
     const identity = rules.identityOf(newest, after.facts)
     const exclusive = rules.exclusiveOf(newest, after.facts)
-    const identified = { id, ...(identity && { identity }), ...(exclusive && { exclusive }) }
+    const authorities = rules.authoritiesOf?.(newest)
+    const identified = {
+      id,
+      ...(identity && { identity }),
+      ...(exclusive && { exclusive }),
+      ...(authorities && { authorities })
+    }
     yield* checkRivals({ chain: before.chain, address: before.from, relayerNumber }, [identified])
     const versions = Array.append(before.transaction.versions, newest)
     const transaction = { ...before.transaction, versions, validUntil: after.validUntil }
