@@ -1,0 +1,193 @@
+// Asks a node about a contract that an account is to delegate to, as if it had delegated: calls with overrides of its state. A contract that
+// the account has delegated to already is asked for what it runs.
+import { Effect, Predicate, Schema } from "effect"
+import type { RpcAnswer } from "../../../server/chains/RpcBatch.ts"
+import { answeredFailure } from "../../../server/chains/RpcFailure.ts"
+import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
+import type { RpcNode, TypedCall } from "../../../server/chains/RpcNode.ts"
+import { codeOf as delegationTo } from "../rules/Authorizations.ts"
+import { encodeExecute, encodeSupportsMode } from "../rules/Batch.ts"
+import {
+  addressIn,
+  codeFault,
+  initializers,
+  initializersIn,
+  initializing,
+  isProxy,
+  proxyFault,
+  proxySlots
+} from "../rules/Delegates.ts"
+import type { DelegateState } from "../rules/Delegates.ts"
+import { codeOf, failsIn } from "./EvmCalls.ts"
+
+/** A word of the storage of an account. */
+const storageAt = (address: string, slot: string): TypedCall<string> => ({
+  method: "eth_getStorageAt",
+  params: [address, slot, "latest"],
+  result: Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{0,64}$/u))
+})
+
+/** viem takes 15 MB, and is loaded with the first delegate. */
+const hashOf = (code: `0x${string}`) =>
+  Effect.map(
+    Effect.promise(() => import("viem/utils")),
+    ({ keccak256 }) => keccak256(code).toLowerCase()
+  )
+
+const hexOf = (text: string): `0x${string}` => `0x${text.slice(2)}`
+
+/** What runs if an account is called that has delegated to this address, and the code itself. */
+export const readDelegate = Effect.fnUntraced(function* (node: RpcNode, delegate: string) {
+  const [code, implementation, beacon] = yield* Effect.all(
+    [
+      node.call(codeOf(delegate)),
+      node.call(storageAt(delegate, proxySlots.implementation)),
+      node.call(storageAt(delegate, proxySlots.beacon))
+    ],
+    { concurrency: "unbounded" }
+  )
+  const named = { implementation: addressIn(implementation), beacon: addressIn(beacon) }
+  const state: DelegateState = {
+    codeHash: yield* hashOf(hexOf(code.toLowerCase())),
+    ...(named.implementation === undefined ? {} : { implementation: named.implementation }),
+    ...(named.beacon === undefined ? {} : { beacon: named.beacon })
+  }
+  return { code: code.toLowerCase(), state }
+})
+
+/** An account that nobody has the key of: it stands for everybody but the relayer. */
+const stranger = "0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"
+
+/** Wei that the stranger has in the calls: enough for the gas of any of them. */
+const strangersBalance = `0x${(10n ** 21n).toString(16)}`
+
+/** Code that answers the number 1, whatever is called. */
+const answersOne = "0x600160005260206000f3"
+
+const one = `0x${"1".padStart(64, "0")}`
+
+interface Asked {
+  readonly from: string
+  readonly data: string
+  /** Wei. Absent: none. */
+  readonly value?: bigint
+}
+
+type Outcome = { readonly _tag: "Returned"; readonly value: string } | { readonly _tag: "Failed" }
+
+/** Fails if the answer says nothing about the call. */
+const outcomeOf = (answer: RpcAnswer): Effect.Effect<Outcome, RpcFailure> => {
+  if (answer._tag === "Result") {
+    return Predicate.isString(answer.value)
+      ? Effect.succeed({ _tag: "Returned", value: answer.value.toLowerCase() })
+      : Effect.fail(answeredFailure("invalid_answer").of("eth_call"))
+  }
+  return failsIn(answer)
+    ? Effect.succeed({ _tag: "Failed" })
+    : Effect.fail(answeredFailure("refused", `JSON-RPC error ${answer.code}`).of("eth_call"))
+}
+
+/** Calls of the account as if it had this code. */
+const withCode = (node: RpcNode, account: string, code: string) =>
+  Effect.fnUntraced(function* ({ from, data, value = 0n }: Asked) {
+    const call = { from, to: account, data, value: `0x${value.toString(16)}` }
+    const overrides = { [account]: { code }, [stranger]: { balance: strangersBalance } }
+    const answer = yield* node.ask({ method: "eth_call", params: [call, "latest", overrides] })
+    return yield* outcomeOf(answer)
+  })
+
+/** Fails if the provider does not take overrides: it refuses them, or ignores them. */
+export const proveOverrides = Effect.fnUntraced(function* (node: RpcNode, account: string) {
+  const answer = yield* withCode(node, account, answersOne)({ from: stranger, data: "0x" })
+  if (answer._tag === "Returned" && answer.value === one) return
+  return yield* answeredFailure("refused", "takes no state overrides").of("eth_call")
+})
+
+/** A signature of the account's own key, and the digest that was signed. */
+export interface OwnSignature {
+  readonly digest: Uint8Array
+  /** r, s and v of 65 bytes. */
+  readonly signature: Uint8Array
+}
+
+/** The first four bytes of the hash of `isValidSignature(bytes32,bytes)`, which is also the answer for a valid one (ERC-1271). */
+const validSignature = "0x1626ba7e"
+
+const hexOfBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+/** `isValidSignature` with a signature of 65 bytes: three words with their padding. */
+const validating = ({ digest, signature }: OwnSignature): string =>
+  validSignature +
+  hexOfBytes(digest) +
+  "40".padStart(64, "0") +
+  "41".padStart(64, "0") +
+  hexOfBytes(signature).padEnd(3 * 64, "0")
+
+/** What was found out about a delegate. */
+export interface DelegateReport {
+  readonly state: DelegateState
+  /** Why the account must not delegate to it. Empty: it can. */
+  readonly faults: ReadonlyArray<string>
+  /** Whether contracts accept signatures of the account's own key afterwards. */
+  readonly takesSignatures: boolean
+}
+
+export interface DelegateQuestion {
+  /** Both in lower case. */
+  readonly account: string
+  readonly delegate: string
+  readonly acceptsProxy: boolean
+  readonly signed: OwnSignature
+}
+
+/** The faults that calls show. Each call is made as if the account had delegated. */
+const callFaults = Effect.fnUntraced(function* (node: RpcNode, { account, delegate }: DelegateQuestion, code: string) {
+  const ask = withCode(node, account, delegationTo({ address: delegate }))
+  const nothing = encodeExecute([])
+  const found = initializersIn(code)
+  const [supports, own, strange, transfer, ...initialized] = yield* Effect.all(
+    [
+      ask({ from: stranger, data: encodeSupportsMode }),
+      ask({ from: account, data: nothing }),
+      ask({ from: stranger, data: nothing }),
+      ask({ from: stranger, data: "0x", value: 1n }),
+      ...found.map((selector) => ask({ from: stranger, data: initializing(selector) }))
+    ],
+    { concurrency: "unbounded" }
+  )
+  const faults: Array<string> = []
+  if (supports._tag === "Failed" || supports.value !== one) {
+    faults.push("does not make many calls at once: supportsExecutionMode (ERC-7821) is not true for one batch")
+  }
+  if (own._tag === "Failed") faults.push("does not let the account execute calls: execute without calls fails")
+  if (strange._tag === "Returned") faults.push("lets anybody execute calls of the account")
+  if (transfer._tag === "Failed") {
+    faults.push("takes no transfers: top-ups and refunds to the account would fail, and the account's own no-ops too")
+  }
+  initialized.forEach(({ _tag }, index) => {
+    const name = initializers.get(found[index] ?? "") ?? "initialize"
+    if (_tag === "Returned") faults.push(`has to be initialized, and anybody can call ${name} first`)
+  })
+  return faults
+})
+
+/** Fails if the node does not answer, or does not take overrides. */
+export const inspectDelegate = Effect.fnUntraced(function* (node: RpcNode, question: DelegateQuestion) {
+  const { account, delegate, acceptsProxy, signed } = question
+  yield* proveOverrides(node, account)
+  const { code, state } = yield* readDelegate(node, delegate)
+  const fault = codeFault(delegate, code, account)
+  if (fault !== undefined) return { state, faults: [fault], takesSignatures: false } satisfies DelegateReport
+  const proxy = !acceptsProxy && isProxy(code, state) ? [proxyFault] : []
+  const ask = withCode(node, account, delegationTo({ address: delegate }))
+  const [faults, signature] = yield* Effect.all(
+    [callFaults(node, question, code), ask({ from: stranger, data: validating(signed) })],
+    { concurrency: 2 }
+  )
+  const report: DelegateReport = {
+    state,
+    faults: [...proxy, ...faults],
+    takesSignatures: signature._tag === "Returned" && signature.value.startsWith(validSignature)
+  }
+  return report
+})
