@@ -159,11 +159,15 @@ const couldPrecede = (transaction: Transaction, other: Transaction, now: Moment)
 const heldIn = <F extends Family>({ decided }: Turn<F>): ReadonlyArray<Transaction<F>> =>
   decided.filter(({ commands: [first] }) => first._tag === "Hold").map(({ transaction }) => transaction)
 
-/** The account after it has given a place away. A foreign account counts nothing. */
-const withPlace = <F extends Family>({ base }: Turn<F>, { account, sequence }: Place): LaneSituation<F> => {
+/** The account after it has given `count` places away. A foreign account counts nothing. */
+const withPlace = <F extends Family>(
+  { base }: Turn<F>,
+  { account, sequence }: Place,
+  count = 1n
+): LaneSituation<F> => {
   const found = accountAt(base.lane, account)
   if (found === undefined || sequence === undefined) return base
-  return { ...base, lane: withAccount(base.lane, { ...found, nextSequence: sequence + 1n }) }
+  return { ...base, lane: withAccount(base.lane, { ...found, nextSequence: sequence + count }) }
 }
 
 const withSignature = <F extends Family>(
@@ -175,10 +179,13 @@ const withSignature = <F extends Family>(
 ): Turn<F> => {
   const { inFlight, reserved } = turn.totals
   const cost = rules.costOf(newestRequest(transaction), sign.offer)
+  const isAlone = sign.next !== undefined
   return {
     ...turn,
     signings: [...turn.signings, { transaction, place, sign }],
-    base: withPlace(turn, place),
+    // What follows is decided when the second row is there.
+    isLaneHeld: turn.isLaneHeld || isAlone,
+    base: withPlace(turn, place, isAlone ? 2n : 1n),
     totals: { ...turn.totals, inFlight: inFlight + 1, reserved: reserved + cost, lastSignedAt: now }
   }
 }

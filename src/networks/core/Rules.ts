@@ -53,6 +53,18 @@ export interface Sign<F extends Family = Family> {
   /** As in `Attempt`. */
   readonly maxFee: bigint
   readonly cause: Cause
+  /**
+   * The bytes use the sequence after their own, too. The commit takes both: a row of the service's own, without bytes, explains the second one.
+   * Absent: they use one.
+   */
+  readonly next?: NextRow<F>
+}
+
+/** A row of the service's own that has no bytes yet. */
+export interface NextRow<F extends Family = Family> {
+  readonly origin: string
+  /** What bytes that use its sequence up would do: nothing. */
+  readonly request: F["request"]
 }
 
 /** Ask the chain, then decide again. */

@@ -7,6 +7,7 @@ import type { Candidate, PlannedSignature } from "../../networks/core/Queue.ts"
 import type { Command, Commands, Sign } from "../../networks/core/Rules.ts"
 import { grown } from "../../networks/core/Transaction.ts"
 import { maxSignaturesPerCommit } from "../../networks/core/TransactionValues.ts"
+import type { Place } from "../../networks/core/TransactionValues.ts"
 import type { Decided, StoredTransaction } from "../ledger/LedgerEntries.ts"
 import type { Inquiry } from "./LaneNetwork.ts"
 import {
@@ -215,6 +216,9 @@ const planAll = Effect.fnUntraced(function* (step: StepState, pending: ReadonlyM
   return planned
 })
 
+/** The place after this one on the same account. */
+const following = ({ account, sequence = 0n }: Place): Place => ({ account, sequence: sequence + 1n })
+
 const commit = Effect.fnUntraced(function* (step: StepState, signings: ReadonlyArray<PlannedSignature>) {
   const { context, now } = step
   const due = signings.flatMap(({ transaction, place, sign }) => {
@@ -226,7 +230,7 @@ const commit = Effect.fnUntraced(function* (step: StepState, signings: ReadonlyA
   const committed = yield* context.ledger.commitSignatures(context.hold, signed)
   yield* reach("committed")
   step.update(committed)
-  step.give(signed.map(({ attempt }) => attempt.place))
+  step.give(signed.flatMap(({ attempt: { place }, next }) => (next === undefined ? [place] : [place, following(place)])))
   context.memory.lastSignedAt = now
   context.pulse.signed(yield* Clock.currentTimeMillis)
   yield* countSignatures(signed)

@@ -314,7 +314,8 @@ const signOne = Effect.fnUntraced(function* (step: StepState, { row, place, comm
     attempt: attemptOf(transaction, step.lane(), { ...command, offer }, { place, hash, now }),
     raw,
     cause: command.cause,
-    feeLimits: step.feeLimitsOf(stored)
+    feeLimits: step.feeLimitsOf(stored),
+    ...(command.next === undefined ? {} : { next: { ...command.next, id: yield* step.context.newId } })
   }
   return signature
 })

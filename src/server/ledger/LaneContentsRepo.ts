@@ -125,7 +125,8 @@ export const make = Effect.gen(function* () {
   const minedFrom = (lane: LaneId, generation: number, from: bigint) =>
     sql`
       SELECT t.nonce::text AS sequence FROM transactions t
-      WHERE ${atSequence(lane, generation, from)} AND t.final_at IS NOT NULL AND t.mined_attempt IS NOT NULL`.pipe(
+      WHERE ${atSequence(lane, generation, from)} AND t.final_at IS NOT NULL
+        AND (t.mined_attempt IS NOT NULL OR t.origin = 'authorization')`.pipe(
       Effect.flatMap(readSequences),
       Effect.map((rows) => rows.map(({ sequence }) => sequence)),
       query("LaneContentsRepo.minedFrom")

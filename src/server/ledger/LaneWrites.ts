@@ -60,9 +60,11 @@ export const assignmentsOf = (signatures: ReadonlyArray<Signature>): Assignments
   const [first] = originals
   if (first === undefined) return undefined
   const taken = new Map<string, Array<bigint>>()
-  for (const { attempt } of originals) {
+  for (const { attempt, next } of originals) {
     const { account, sequence } = attempt.place
-    if (sequence !== undefined) taken.set(account, [...(taken.get(account) ?? []), sequence])
+    if (sequence === undefined) continue
+    const both = next === undefined ? [sequence] : [sequence, sequence + 1n]
+    taken.set(account, [...(taken.get(account) ?? []), ...both])
   }
   const all = [...taken].map(([account, sequences]) => assignmentOf(account, sequences))
   const { from } = first.stored
@@ -87,8 +89,12 @@ export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: L
    */
   const beforeWrites = (hold: Hold, signatures: ReadonlyArray<Signature>, now: Moment) => {
     const spendings = spendingsOf(signatures, now)
-    if (spendings.length > 0)
-      return Effect.mapError(spend(spendings, now), () => new LaneChanged({ laneId: hold.laneId }))
+    const nexts = signatures.filter(({ next }) => next !== undefined)
+    if (spendings.length > 0 || nexts.length > 0) {
+      const spent = Effect.mapError(spend(spendings, now), () => new LaneChanged({ laneId: hold.laneId }))
+      const explained = Effect.forEach(nexts, (signature) => gapRows.insertNext(hold.laneId, signature, now))
+      return Effect.asVoid(Effect.andThen(spendings.length > 0 ? spent : Effect.void, explained))
+    }
     return signatures.some(({ stored }) => attempts.canRepeat(stored.chain)) ? Effect.void : undefined
   }
 
@@ -122,10 +128,15 @@ export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: L
     return part
   })
 
-  const writeAlone = Effect.fnUntraced(function* ({ hold, changes, signed, now }: Part, gate: Gate | undefined) {
+  /** `nexts`: rows that explain second sequences. They are written before. */
+  const writeAlone = Effect.fnUntraced(function* (
+    { hold, changes, signed, now }: Part,
+    gate: Gate | undefined,
+    nexts: ReadonlyArray<TransactionId>
+  ) {
     const written = yield* writeSigned(changes, now, signed, gate)
     if (written.length < changes.length) return yield* new LaneChanged({ laneId: hold.laneId })
-    return written
+    return nexts.length === 0 ? written : [...written, ...(yield* transactions.find(nexts))]
   })
 
   /** The bytes of one of them are those of another transaction: it ends if they cannot be varied. */
@@ -153,15 +164,17 @@ export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: L
     const now = yield* Clock.currentTimeMillis
     const assignments = assignmentsOf(signatures)
     const part = yield* partOf(hold, signatures, assignments ?? {}, now)
+    const nexts = signatures.flatMap(({ next }) => (next === undefined ? [] : [next.id]))
     const committing = fence.assigning(
       hold,
       assignments,
-      (gate) => writeAlone(part, gate),
+      (gate) => writeAlone(part, gate, nexts),
       beforeWrites(hold, signatures, now)
     )
     const commit = Effect.catchTag(committing, "SignatureTaken", () => refuseRepeated(hold, signatures, now))
-    // Limits of fees are compared with other commits, and channels have counters of their own.
-    const isAlone = spendingsOf(signatures, now).length > 0 || (assignments?.channels ?? []).length > 0
+    // Limits of fees are compared with other commits, channels have counters of their own, and second sequences have rows.
+    const isAlone =
+      spendingsOf(signatures, now).length > 0 || (assignments?.channels ?? []).length > 0 || nexts.length > 0
     const written = yield* isAlone ? commit : shared.writeOr(part, commit)
     memory.update(hold, written)
     return written

@@ -3,7 +3,7 @@ import { Context, Layer, Schema } from "effect"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Cause, Code } from "../../networks/core/Cause.ts"
 import type { Family } from "../../networks/core/Family.ts"
-import type { Command, Heard, LaneKey, Rules } from "../../networks/core/Rules.ts"
+import type { Command, Heard, LaneKey, NextRow, Rules } from "../../networks/core/Rules.ts"
 import type { Attempt, Lane, Route, Transaction } from "../../networks/core/Transaction.ts"
 import type { ReadRow } from "../../sql/Rows.ts"
 import type { Moment, TransactionId } from "../../networks/core/TransactionValues.ts"
@@ -267,6 +267,8 @@ export interface Signature {
   readonly cause: Cause
   /** The limits of fees that its API key has to keep. Absent: none. */
   readonly feeLimits?: ReadonlyArray<FeeLimit>
+  /** The row that explains the sequence after its own, which its bytes use, too. Absent: they use one. */
+  readonly next?: NextRow & { readonly id: TransactionId }
 }
 
 /** A no-op for a sequence that nothing uses. */

@@ -16,7 +16,7 @@ import type { UnnestRow } from "../../sql/Rows.ts"
 import { client, onConflict, query, sharedTurn, tryTurn } from "../../sql/Transaction.ts"
 import type { Origin } from "../responses/CurrentRequest.ts"
 import { canConflict, LaneChanged, LaneId, LedgerRules } from "./LedgerEntries.ts"
-import type { Account, GapSignature, LedgerNetwork, NewTransaction, StoredTransaction } from "./LedgerEntries.ts"
+import type { Account, GapSignature, LedgerNetwork, NewTransaction, Signature, StoredTransaction } from "./LedgerEntries.ts"
 import { AttemptJson, attemptOf, attemptsOf, makeAttempts, momentOf, SignatureTaken } from "./SignaturesRepo.ts"
 import type { AttemptChanges } from "./SignaturesRepo.ts"
 
@@ -563,5 +563,24 @@ export const makeFillers = Effect.gen(function* () {
     )
   }
 
-  return { insert }
+  /** A row without bytes, for the sequence after that of a signature: the bytes of the signature use it, too. */
+  const insertNext = (lane: LaneId, { stored, attempt, next }: Signature, now: Moment) =>
+    next === undefined
+      ? Effect.void
+      : sql`
+          INSERT INTO transactions (
+            id, relayer_id, relayer_number, lane_id, generation, origin, request, intent, clear_code, state, code, code_since,
+            figures, nonce, valid_until, created_at
+          )
+          SELECT ${next.id}::uuid, ${stored.relayerId}, ${String(stored.transaction.relayerNumber)}::bigint, ${lane}::bigint,
+            ${String(attempt.generation)}::integer, ${next.origin}, ${networks.of(stored.chain).request.text(next.request)}::json,
+            'clear', 'gap_filled', 'submitted', 'waits_for_predecessors', to_timestamp(${now}::float8 / 1000), '{}',
+            ${String((attempt.place.sequence ?? 0n) + 1n)}::bigint, to_timestamp(${now + maxValidity}::float8 / 1000),
+            to_timestamp(${now}::float8 / 1000)`.pipe(
+          onConflict("transactions_nonce_key", () => new LaneChanged({ laneId: lane })),
+          Effect.asVoid,
+          query("FillersRepo.insertNext")
+        )
+
+  return { insert, insertNext }
 })

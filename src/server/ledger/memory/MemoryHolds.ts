@@ -270,7 +270,10 @@ export const make = Effect.gen(function* () {
     minedFrom: (hold: Hold, least: bigint) =>
       Effect.map(from(hold, least), (some) =>
         sequencesOf(
-          some.filter(({ stored: { transaction } }) => isFinal(transaction) && transaction.mined?.ordinal !== undefined)
+          some.filter(({ stored: { transaction } }) => {
+            const isUsed = transaction.mined?.ordinal !== undefined || transaction.origin === "authorization"
+            return isFinal(transaction) && isUsed
+          })
         )
       ),
     finalFrom

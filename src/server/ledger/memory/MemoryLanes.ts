@@ -1,6 +1,7 @@
 // The ledger for the holders of lanes, in memory: on the same pure rules as the one on a database. It has channels and restores here.
 import { Array, Clock, Effect, Option } from "effect"
 import type { Redacted } from "effect"
+import { cause } from "../../../networks/core/Cause.ts"
 import { newestRequest } from "../../../networks/core/Transaction.ts"
 import type { LaneAccount, Transaction } from "../../../networks/core/Transaction.ts"
 import { maxValidity } from "../../../networks/core/TransactionValues.ts"
@@ -78,6 +79,30 @@ const makeMemoryCommits = Effect.fnUntraced(function* ({ held, from }: Held) {
     return signatures.some(({ attempt }) => isUnique(attempt.hash) && known.has(attempt.hash))
   }
 
+  /** The row that explains the second sequence of a signature. */
+  const explain = (row: AccountRow, { stored, attempt, next }: Signature, now: Moment) => {
+    if (next === undefined) return []
+    const account: Account = {
+      relayerId: stored.relayerId,
+      relayerNumber: stored.transaction.relayerNumber,
+      chain: row.chain,
+      address: row.address,
+      window: row.windowSize
+    }
+    const { account: place, sequence = 0n } = attempt.place
+    const own = { ...next, account, validUntil: now + maxValidity, priority: 0 }
+    const after = (fresh: Transaction): Transaction => ({
+      ...fresh,
+      intent: "clear",
+      clearCode: "gap_filled",
+      state: "submitted",
+      cause: cause("waits_for_predecessors"),
+      generation: attempt.generation,
+      place: { account: place, sequence: sequence + 1n }
+    })
+    return [rows.insertOwn(row, own, now, { after, bytes: new Map() })]
+  }
+
   const commitNew = Effect.fnUntraced(function* (hold: Hold, signatures: ReadonlyArray<Signature>) {
     const { row, now } = yield* held(hold)
     const assignments = assignmentsOf(signatures)
@@ -98,7 +123,8 @@ const makeMemoryCommits = Effect.fnUntraced(function* ({ held, from }: Held) {
       now,
       signatures.map(({ stored: { id }, attempt: { ordinal }, raw }) => ({ id, ordinal, raw }))
     )
-    return written.length < signatures.length ? yield* changed(hold) : written
+    if (written.length < signatures.length) return yield* changed(hold)
+    return [...written, ...signatures.flatMap((signature) => explain(row, signature, now))]
   })
 
   /** The bytes of one of them are those of another transaction: it ends if they cannot be varied. */
