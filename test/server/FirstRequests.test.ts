@@ -136,6 +136,7 @@ const kinds: ReadonlyArray<Kind> = [
   posting("/api-keys", { id: "first", name: "first", scopes: ["relayers:read"], expires_at: "2999-01-01T00:00:00Z" }),
   applying,
   signingIn,
+  posting("/claims", { name: "first", by: "holder", seconds: 60 }, { isKeyed: false }),
   posting(
     "/audit/checkpoints",
     {},
@@ -144,6 +145,7 @@ const kinds: ReadonlyArray<Kind> = [
   posting("/relayers", { ...evmRelayer, id: "first", signer_id: "base", notification_id: undefined }, later),
   ...Object.entries(sends).map(([type, body]) => posting(`/relayers/${type}/transactions`, body, later)),
   posting("/relayers/evm/transactions/batch", { transactions: [sends.evm, sends.evm] }, later),
+  posting("/relayers/evm/sign", { message: "first" }, later),
   reading("/networks?per_page=1"),
   reading("/audit?limit=1")
 ]
