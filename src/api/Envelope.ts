@@ -64,7 +64,7 @@ export const Metadata = Schema.Struct({
 }).annotate({
   identifier: "Metadata",
   description:
-    "Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a create with `check` says what is wrong with providers and account."
+    "Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, a create with `check` says what is wrong with providers and account, and a create of a notification without a signing key says that its webhooks are not signed."
 })
 export type Metadata = typeof Metadata.Type
 

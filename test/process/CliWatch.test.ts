@@ -52,7 +52,8 @@ describe("the command line", () => {
     Effect.gen(function* () {
       const [rpc, receiver] = [yield* EvmRpc.make(), yield* Receiver.make]
       const { service, call, output } = yield* running({ ...settings, WATCH: "on" })
-      yield* output("notifications", "create", "--id", "ops", "--url", receiver.url)
+      const created = yield* call(["notifications", "create", "--id", "ops", "--url", receiver.url])
+      assert.include(created.stderr, "webhooks of this notification are not signed")
       assert.match(yield* output("notifications", "test", "ops"), /^outcome +delivered\nstatus +200$/m)
       receiver.answer = () => ({ status: 500 })
       const failed = yield* call(["notifications", "test", "ops"])

@@ -696,6 +696,9 @@ export const words = {
     resumeText: "Deliveries of the last 24 hours are sent, in their order.",
     pauseTitle: "Pause this webhook?",
     pauseText: "Deliveries wait. Those that wait for more than 24 hours are given up.",
+    unsigned: "Its webhooks are not signed.",
+    unsignedNext:
+      "The receiver cannot tell whether the service sent them. Choose Rotate signing key, and give the receiver the same key.",
     rotate: "Rotate signing key…",
     rotateTitle: "Rotate the signing key",
     rotateText:

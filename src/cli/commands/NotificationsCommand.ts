@@ -2,7 +2,7 @@
 import { Console, DateTime, Effect } from "effect"
 import { Command } from "effect/cli"
 import { SecureRandom } from "effect/crypto"
-import { newSigningKey, signingKeyBytes } from "../../domain/notification/Notification.ts"
+import { newSigningKey, signingKeyBytes, unsigned } from "../../domain/notification/Notification.ts"
 import * as Verb from "../kit/Verb.ts"
 
 /** A delivery that is due waits for those of its relayer before it, which are sent first. */
@@ -43,11 +43,16 @@ export const NotificationsCommand = Command.make("notifications").pipe(
     ),
     Verb.call("get", "notifications.get", ["notifications get ops"]),
     key,
-    Verb.call("create", "notifications.create", [
+    Verb.call(
+      "create",
+      "notifications.create",
+      [
       "notifications create --id ops --url https://hooks.example.com/relayer --signing-key-file ops.key",
       "notifications key | effect-relayer notifications create --id ops --url https://hooks.example.com/relayer --signing-key-file -",
       "notifications create --data @notification.json"
-    ]),
+      ],
+      { notices: (_, { data }) => Effect.succeed(data.has_signing_key ? [] : [unsigned]) }
+    ),
     Verb.call("update", "notifications.update", [
       "notifications update ops --url https://hooks.example.com/new",
       "notifications update ops --no-paused",

@@ -18,12 +18,19 @@ import * as Verb from "../kit/Verb.ts"
 /** A relayer of the list, and its balance if `--balances` asks for it. */
 type Row = Relayer & { readonly balance?: string }
 
+/** As the metric of relayers counts them. `waiting`: its checks succeed, and a transaction waits for something that is missing. */
+const stateOf = ({ health, paused, system_disabled }: Relayer): string => {
+  if (system_disabled) return "disabled"
+  if (paused) return "paused"
+  return health?.state === "waiting" ? "waiting" : "active"
+}
+
 const columns: ListColumns<Relayer> = {
   ID: ({ id }) => id,
   NAME: ({ name }) => name,
   NETWORK: ({ network_type, network }) => `${network_type}:${network}`,
   SIGNER: ({ signer_id }) => signer_id,
-  STATE: ({ paused, system_disabled }) => (system_disabled ? "disabled" : paused ? "paused" : "active"),
+  STATE: stateOf,
   ADDRESS: ({ address }) => address
 }
 
@@ -98,8 +105,9 @@ const examples = [
 
 const list = Verb.listBy("list", "relayers.list", examples, {
   own: { balances, health },
-  view: ({ balances, health }) => {
-    const query = health ? { include: "health" } : {}
+  view: ({ balances, health }, isTable) => {
+    // The state `waiting` is part of the health.
+    const query = health || isTable ? { include: "health" } : {}
     if (!balances) return { columns: health ? healthColumns : columns, query }
     const withBalances: ListColumns<Row> = { ...columns, BALANCE: ({ balance }) => balance }
     return { columns: withBalances, query, complete: withBalance(new Map()) }

@@ -137,9 +137,9 @@ interface ListDetails<Row, Own extends Command.Command.Config> extends Contract.
   readonly about?: string
   /** Items on a page with `--all`, if the endpoint has a `limit`. */
   readonly most?: number
-  /** Flags that are no parameters of the query, and what the list shows with them. */
+  /** Flags that are no parameters of the query, and what the list shows with them. `isTable`: it is not printed as JSON. */
   readonly own: Own
-  readonly view: (own: Command.Command.Config.InferValue<Own>) => View<Row>
+  readonly view: (own: Command.Command.Config.InferValue<Own>, isTable: boolean) => View<Row>
 }
 
 const perPageOfAll = 1000
@@ -171,7 +171,7 @@ export const listBy = <
     name,
     { given: Print.listFlags, target: endpoint.config, own: details.own },
     ({ given, target, own }) => {
-      const { columns, complete, query = {} } = details.view(own)
+      const { columns, complete, query = {} } = details.view(own, given.output !== "json")
       const start = { ...firstPlace(given.all, Field.given(target.query), size), ...query }
       const page = (client: Call.Client, place: Print.ListPlace) =>
         Effect.flatMap(endpoint.query(place), (query) =>

@@ -104,6 +104,10 @@ export const Notification = Schema.Struct({
 }).annotate({ identifier: "Notification", description: "A receiver of webhooks." })
 export type Notification = typeof Notification.Type
 
+/** What the creator of a notification without a signing key should know. */
+export const unsigned =
+  "webhooks of this notification are not signed, because it has no signing_key: the receiver cannot tell whether the service sent them. `effect-relayer notifications key` makes a key; set it in the notification and at the receiver"
+
 /** The notification for callers that may not write notifications, for events and for audit records. */
 export const masked = (notification: Notification): Notification => ({
   ...notification,

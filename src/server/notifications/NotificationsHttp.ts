@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import { unsigned } from "../../domain/notification/Notification.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Notifications } from "./Notifications.ts"
@@ -14,7 +15,8 @@ export const NotificationsHttp = HttpApiBuilder.group(
     const notifications = yield* Notifications
     const deliveries = yield* Deliveries
     return handlers.handleAll({
-      create: ({ payload }) => Respond.createdVersioned(notifications.create(payload)),
+      create: ({ payload }) =>
+        Respond.createdVersioned(notifications.create(payload), payload.signing_key === undefined ? [unsigned] : []),
       list: ({ query }) => Respond.page(notifications.list(query)),
       get: ({ params }) => Respond.versioned(notifications.get(params.notification_id)),
       update: ({ params, payload, headers }) =>

@@ -59,6 +59,8 @@ const requests: ReadonlyArray<readonly [command: string, request: string]> = [
   ["relayers resume payouts", 'PATCH /relayers/payouts {"paused":false}'],
   ["relayers delete payouts --yes", "DELETE /relayers/payouts"],
   ["relayers list --health --sort attention", "GET /relayers?sort=attention&include=health"],
+  ["relayers list --paused", "GET /relayers?paused=true&include=health"],
+  ["relayers list --paused --output json", "GET /relayers?paused=true"],
   ["relayers nonce-clear payouts --from 1 --to 2 --yes", 'POST /relayers/payouts/nonce/clear {"from":1,"to":2}'],
   ["relayers nonce-resync payouts", "POST /relayers/payouts/nonce/resync {}"],
   ["transactions list --page 2 --held", "GET /transactions?held=true"],

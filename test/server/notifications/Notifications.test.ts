@@ -51,6 +51,21 @@ layerEach(Prepared.layer(Prepared.references))("notifications", (it) => {
     })
   )
 
+  it.effect("a create without a signing key answers that its webhooks are not signed", () =>
+    Effect.gen(function* () {
+      const { signing_key, ...unsigned } = notification
+      const create = (id: string, more: object = {}) =>
+        TestApi.call("/api/v1/notifications", { body: { ...unsigned, id, ...more } })
+      const { status, json } = yield* create("unsigned")
+      assert.strictEqual(status, 201)
+      const logs = (json as { readonly metadata?: { readonly logs: ReadonlyArray<object> } }).metadata?.logs ?? []
+      assert.lengthOf(logs, 1)
+      assert.deepInclude(logs[0], { level: "warn" })
+      assert.include(JSON.stringify(logs), "webhooks of this notification are not signed")
+      assert.notProperty((yield* create("signed", { signing_key })).json, "metadata")
+    })
+  )
+
   it.effect("a patch without effect makes no version, no event and no audit record", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -9,6 +9,7 @@ import { Created } from "../parts/Created.tsx"
 import { Empty, List } from "../parts/List.tsx"
 import type { Column } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
+import { Say } from "../parts/Say.tsx"
 import { markOf } from "../parts/States.ts"
 import { Tag } from "../parts/Tag.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
@@ -93,9 +94,10 @@ export const WebhookPage = () => {
       }
     >
       <Loaded query={query} rows={6}>
-        {() => (
+        {({ value: { has_signing_key } }) => (
           <div class="grid">
             <Created next={words.create.nextOfWebhook} />
+            {!has_signing_key && <Say mark={markOf("degraded")} reason={text.unsigned} next={text.unsignedNext} />}
             <WebhookStatistics id={id} />
             <Deliveries id={id} />
           </div>
