@@ -214,6 +214,17 @@ describe("networks and webhooks", () => {
     assert.deepStrictEqual([...outcome.document.relayers.keys()], ["a"])
   })
 
+  it("a network with the explorer of the built-in one does not change it", () => {
+    const of = (block_explorer_url: string) =>
+      imported({
+        top: raw("ONE"),
+        networks: [{ ...base, block_explorer_url }],
+        relayers: [listed("a", 8453, 0)]
+      }).document.networks.get("evm:base")
+    assert.notProperty(of("https://basescan.org"), "explorer_urls")
+    assert.deepInclude(of("https://explorer.example"), { explorer_urls: ["https://explorer.example"] })
+  })
+
   it("relayers of a network that is left out are left out", () => {
     const outcome = imported({
       top: raw("ONE"),

@@ -144,12 +144,24 @@ const violationOfParents = (network: Network, networks: ReadonlyMap<string, Netw
   return undefined
 }
 
-/** What differs from the built-in network. Tags and features of overrides are added to the built-in ones. */
+const areAmong = (values: ReadonlyArray<unknown>, others: ReadonlyArray<unknown>): boolean =>
+  values.every((value) => others.includes(value))
+
+/** Whether a field says nothing else than the built-in network does. The order of a list means nothing. */
+const isUsual = (name: string, value: unknown, usual: unknown): boolean => {
+  if (!Array.isArray(value) || name === "rpc_urls") return isEqual(value, usual)
+  const others = Array.isArray(usual) ? usual : []
+  // Tags and features of overrides are added to the built-in ones. Other lists replace them.
+  const isAdded = name === "tags" || name === "features"
+  return areAmong(value, others) && (isAdded || areAmong(others, value))
+}
+
+/** What differs from the built-in network. */
 const overrides = (whole: Record<string, unknown>, known: object): Record<string, unknown> => {
   const usual = new Map<string, unknown>(Object.entries(known))
   return Object.fromEntries(
     Object.entries(whole).filter(
-      ([name, value]) => name !== "chain_id" && name !== "passphrase" && !isEqual(value, usual.get(name))
+      ([name, value]) => name !== "chain_id" && name !== "passphrase" && !isUsual(name, value, usual.get(name))
     )
   )
 }

@@ -65,6 +65,9 @@ const integerOf = (source: Fields, name: string, { report, variables }: Input): 
   return undefined
 }
 
+const isUsual = (urls: ReadonlyArray<string>, usual: ReadonlyArray<string> = []): boolean =>
+  usual.length === urls.length && urls.every((url) => usual.includes(url))
+
 const importNetwork = (source: Fields, input: Input): Network | undefined => {
   const name = source.required("name")
   const isOwn = name === "" || !input.taken.has(`networks.${name}`)
@@ -115,7 +118,8 @@ const importNetwork = (source: Fields, input: Input): Network | undefined => {
     // A built-in network of the same name only has what differs.
     ...(sameName !== undefined ? {} : known === undefined ? { chain_id: chainId } : { from: known.name }),
     required_confirmations: confirmations ?? defaultConfirmations,
-    ...(explorer === undefined ? {} : { explorer_urls: [explorer] }),
+    // An explorer that the built-in network has is no change of it.
+    ...(explorer === undefined || isUsual([explorer], sameName?.explorer_urls) ? {} : { explorer_urls: [explorer] }),
     rpc_urls: urls
   }
   const isImported = Imported.add(input, "networks", `evm:${name}`, body, source.at, (field) =>
