@@ -22,6 +22,7 @@ import {
 import { processMetrics } from "./observability/Gauges.ts"
 import { relayerCount } from "./relayers/Relayers.ts"
 import { signerMetrics } from "./signers/SignerKeys.ts"
+import { topUpMetrics } from "./transactions/TopUpPayments.ts"
 
 const before = [
   ...requestMetrics,
@@ -44,6 +45,7 @@ const before = [
 
 const after = [
   ...ledgerGauges,
+  ...topUpMetrics,
   webhookDeliveriesTotal,
   webhookDeliverySeconds,
   webhookDeliveriesPending,

@@ -34,6 +34,7 @@ import type { ServedNetwork } from "./ServedNetworks.ts"
 import { Hindsight, MessageSigning, Sponsoring, TransactionSigning } from "./transactions/Exchanges.ts"
 import { NodePassing } from "./transactions/NodePassing.ts"
 import { Nonces } from "./transactions/Nonces.ts"
+import { layerTopUpChecks } from "./transactions/TopUpPayments.ts"
 import { Transactions } from "./transactions/Transactions.ts"
 import { demandSchema } from "../sql/Migrate.ts"
 import * as Instances from "./attention/Instances.ts"
@@ -271,7 +272,7 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
   jobs
     ? Layer.mergeAll(
         DeliveryJob.layer,
-        layerHealthJob({ interval: healthCheckInterval }),
+        Layer.provide(layerHealthJob({ interval: healthCheckInterval }), layerTopUpChecks),
         LanesJob.layer,
         Retentions.layer(Duration.fromInputUnsafe(retention))
       )

@@ -36,7 +36,9 @@ export const resources = {
       "relayer.enabled",
       "relayer.degraded",
       "relayer.recovered",
-      "relayer.low_balance"
+      "relayer.low_balance",
+      "relayer.top_up_sent",
+      "relayer.top_up_held"
     ],
     scopes: ["relayers:read", "relayers:write"],
     allScopes: ["relayers:*"],

@@ -27,13 +27,23 @@ export const holdUntil = <F extends Family, V>(
  */
 const fundsDeadline = <F extends Family, V>(
   { transaction, rest, now }: Pick<Situation<F, V>, "transaction" | "rest" | "now">,
-  waits: boolean
+  waits: boolean | "not_at_all"
 ): Moment | undefined => {
   const { quietSince } = rest
-  if (waits || quietSince === undefined) return undefined
+  if (waits === "not_at_all") return now
+  if (waits === true || quietSince === undefined) return undefined
   const since = transaction.cause?.code === "insufficient_funds" ? transaction.causeSince : now
   return Math.max(since, quietSince) + maxWaitForFunds
 }
+
+/** Whether a request waits for funds until its deadline. A payment of a top-up does not wait: it would hold the sends of its payer. */
+export const waitsForFunds = ({
+  fails_without_funds,
+  wait_for_funds
+}: {
+  readonly wait_for_funds?: boolean
+  readonly fails_without_funds?: true
+}): boolean | "not_at_all" => (fails_without_funds === true ? "not_at_all" : wait_for_funds === true)
 
 /** Nothing that another chain says is believed, and nothing is sent to it. */
 export const isOnOtherChain = <F extends Family, V>({
@@ -69,7 +79,7 @@ export const make = <F extends Family>(pollAt: (situation: Situation<F>) => Mome
   const withoutFunds = (
     situation: Situation<F>,
     figures: Figures,
-    { scope, waits }: { readonly scope: Scope; readonly waits: boolean }
+    { scope, waits }: { readonly scope: Scope; readonly waits: boolean | "not_at_all" }
   ): Commands<F> => {
     const until = fundsDeadline(situation, waits)
     const why = cause("insufficient_funds", until === undefined ? figures : { ...figures, until })

@@ -1,11 +1,22 @@
 // Whether a relayer is topped up, and with how much: from what providers show, what was paid, and what the limits leave. Pure.
 import type { TopUp } from "../../domain/relayer/TopUp.ts"
 import { agreeing } from "./Rows.ts"
-import { isNoop } from "./Transaction.ts"
+import { isNoop, newestRequest } from "./Transaction.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /** `create`: the payment makes the account. */
 export type PaymentKind = "transfer" | "create"
+
+/** What a stored request of a payment has besides: without funds it fails at once, so that it holds nothing of its payer. */
+export interface TopUpRequest {
+  readonly fails_without_funds: true
+}
+
+/** Whether the transaction pays for a top-up. */
+export const isTopUp = (transaction: Transaction): boolean => {
+  const request: unknown = newestRequest(transaction)
+  return typeof request === "object" && request !== null && "fails_without_funds" in request
+}
 
 // What became of a payment.
 

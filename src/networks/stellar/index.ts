@@ -1,6 +1,7 @@
 // All that the service needs of the network type stellar.
 import { Effect } from "effect"
 import type { OpenNetwork, ServedNetwork } from "../../server/ServedNetworks.ts"
+import { balancesWith } from "./chain/StellarBalances.ts"
 import { dialect, makeStellarNodes, stellarKindOf, StellarNodes, stellarQuestions } from "./chain/StellarNodes.ts"
 import * as StellarLane from "./lane/StellarLane.ts"
 import { stellarMetrics } from "./lane/StellarUpkeep.ts"
@@ -17,7 +18,7 @@ export const stellar: ServedNetwork = {
   open: Effect.map(makeStellarNodes, (nodes): OpenNetwork => {
     const asking = Effect.provideService(StellarNodes, nodes)
     return {
-      inspection: stellarKindOf(nodes),
+      inspection: { ...stellarKindOf(nodes), balances: balancesWith(nodes) },
       sending: asking(StellarLane.network),
       intake: asking(StellarIntake.make),
       sequences: asking(makeStellarNonces),

@@ -7,6 +7,7 @@ import type { Network, NetworkId, NetworkType } from "../../domain/network/Netwo
 import type { RelayerAccount } from "../../domain/relayer/Relayer.ts"
 import { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
 import { present } from "../../networks/core/Presentation.ts"
+import type { BalanceAt } from "../../networks/core/TopUpDecision.ts"
 import { makeProviders } from "./Providers.ts"
 import type { Providers } from "./Providers.ts"
 import type { RpcAnswer, RpcCall } from "./RpcBatch.ts"
@@ -100,12 +101,27 @@ export type NetworkTarget = Omit<InspectionTarget, "relayer">
 /** The state of a provider, and what it can do if it is on the chain. */
 export type ProbedProvider = ProviderReading & ProviderFacts
 
+/** What providers show of an account at a block, one each. */
+export interface SeenBalances {
+  /** Providers that are asked. */
+  readonly configured: number
+  /** Of those that answer. */
+  readonly readings: ReadonlyArray<BalanceAt>
+}
+
+const noBalances: SeenBalances = { configured: 0, readings: [] }
+
+/** Providers whose balances are compared: two have to agree, and one of them may be silent. */
+export const comparedProviders = 3
+
 /** What each network type has. */
 export interface ChainKind {
   /** Inspects an account on its chain. */
   inspect(nodes: RpcNodes["Service"], target: InspectionTarget): Effect.Effect<ChainSnapshot>
   /** Asks all providers whether they are on the chain of the network, and what they can do. */
   probe(nodes: RpcNodes["Service"], target: NetworkTarget): Effect.Effect<ReadonlyArray<ProbedProvider>>
+  /** Asks several providers for the balance of an account at a block, each for itself. Absent: relayers of the type get no top-ups. */
+  balances?(nodes: RpcNodes["Service"], target: InspectionTarget): Effect.Effect<SeenBalances>
 }
 
 /**
@@ -145,6 +161,16 @@ export const runInspection = Effect.fnUntraced(function* <A extends { readonly f
   const proven = yield* Effect.result(all.proven)
   const found = Result.isSuccess(proven) ? yield* read(proven.success) : { failures: unusable(proven.failure) }
   return { ...found, providers: yield* all.readings }
+})
+
+/** What providers that prove the chain show of an account. */
+export const compareBalances = Effect.fnUntraced(function* (
+  chain: InspectedChain,
+  read: (node: RpcNode) => Effect.Effect<BalanceAt, RpcFailure>
+) {
+  const all = yield* providersOf(chain)
+  const seen: SeenBalances = { configured: all.configured, readings: yield* all.answers(comparedProviders, read) }
+  return seen
 })
 
 /** The state of all providers, after all that may be called were asked for their proof, and those on the chain for what they can do. */
@@ -223,6 +249,8 @@ export class Chains extends Context.Service<
     inspect(target: InspectionTarget): Effect.Effect<ChainSnapshot>
     /** The state of each provider of a network, after each was asked whether it is on its chain, and what it can do. Never fails. */
     probe(target: NetworkTarget): Effect.Effect<ReadonlyArray<ProbedProvider>>
+    /** What providers show of the balance of a relayer, each at a block. Never fails: those that do not answer are left out. */
+    balances(target: InspectionTarget): Effect.Effect<SeenBalances>
     /** Stellar networks with a newer protocol, as the inspections of this instance have seen them last. */
     readonly unknownProtocols: Effect.Effect<ReadonlyArray<UnknownProtocol>>
   }
@@ -248,6 +276,10 @@ export class Chains extends Context.Service<
           probe: Effect.fn("Chains.probe")(function* (target) {
             const { probe } = yield* kindOf(target.network.network_type)
             return yield* probe(nodes, target)
+          }),
+          balances: Effect.fn("Chains.balances")(function* (target) {
+            const { balances } = yield* kindOf(target.relayer.network_type)
+            return balances === undefined ? noBalances : yield* balances(nodes, target)
           }),
           unknownProtocols
         })

@@ -69,6 +69,11 @@ const inspectTimeout = "20 seconds"
 /** The result is discarded, because another check replaced this one or the relayer has changed meanwhile. */
 type Superseded = "superseded"
 
+/** What follows the check of a relayer that is topped up, outside of the transaction of the check. A higher feature implements it. */
+export class TopUpChecks extends Context.Service<TopUpChecks, { run(target: RelayerTarget): Effect.Effect<void> }>()(
+  "effect-relayer/server/health/HealthChecks/TopUpChecks"
+) {}
+
 const makeHealthChecks = Effect.fnUntraced(function* (options: HealthCheckOptions) {
   const repo = yield* HealthRepo.make
   const targets = yield* RelayerTargets
@@ -136,13 +141,22 @@ const makeHealthChecks = Effect.fnUntraced(function* (options: HealthCheckOption
       yield* repo.release(claim, interval)
     }).pipe(Effect.ignoreCause)
 
-  /** Runs the claimed check and schedules the next one, whatever happens. An interrupted check is released and due at once. */
+  /**
+   * Runs the claimed check and schedules the next one, whatever happens. An interrupted check is released and due at once. Whether the relayer is
+   * topped up: something follows the check then.
+   */
   const run = (claim: Claim) =>
     targets.get(claim.id).pipe(
-      Effect.flatMap((target) => check(target, inspect(target), ({ claimed_by }) => claimed_by === claim.token)),
-      Effect.asVoid,
-      Effect.catchTag("RelayerNotFound", () => Effect.void),
-      Effect.catchCause((cause) => (Cause.hasInterrupts(cause) ? Effect.interrupt : failed(claim, cause))),
+      Effect.flatMap((target) =>
+        Effect.as(
+          check(target, inspect(target), ({ claimed_by }) => claimed_by === claim.token),
+          target.relayer.policies?.top_up !== undefined
+        )
+      ),
+      Effect.catchTag("RelayerNotFound", () => Effect.succeed(false)),
+      Effect.catchCause((cause) =>
+        Cause.hasInterrupts(cause) ? Effect.interrupt : Effect.as(failed(claim, cause), false)
+      ),
       Effect.onInterrupt(() => Effect.ignoreCause(repo.release(claim, 0))),
       Effect.withSpan("HealthChecks.run")
     )
@@ -188,6 +202,8 @@ export const layerHealthJob = ({ interval }: HealthCheckOptions) =>
       const draining = yield* Draining
       const jobs = yield* Jobs
       const { serves } = yield* Chains
+      const targets = yield* RelayerTargets
+      const topUps = yield* TopUpChecks
       /** Checks of these are left to other programs on the database. */
       const unserved = NetworkType.literals.filter((type) => !serves(type))
       const running = yield* FiberSet.make<void>()
@@ -197,13 +213,28 @@ export const layerHealthJob = ({ interval }: HealthCheckOptions) =>
       let isFull = false
       const ended = Effect.suspend(() => (isFull ? due.now : Effect.void))
 
+      /** The check may have disabled the relayer, or enabled it: what follows reads it anew. */
+      const topUp = (claim: Claim) =>
+        targets.get(claim.id).pipe(
+          Effect.flatMap((target) => topUps.run(target)),
+          Effect.catchTag("RelayerNotFound", () => Effect.void),
+          Effect.catchCause((cause) =>
+            Cause.hasInterrupts(cause)
+              ? Effect.interrupt
+              : Effect.annotateLogs(Effect.logError("top-up failed unexpectedly", cause), { relayer_id: claim.id })
+          )
+        )
+
+      const runWhole = (claim: Claim) =>
+        Effect.flatMap(checks.run(claim), (isToppedUp) => (isToppedUp ? topUp(claim) : Effect.void))
+
       // Uninterruptible: every claimed check is started. A check that is interrupted releases its claim.
       const claim = Effect.gen(function* () {
         const limit = draining.isDraining() ? 0 : concurrency - (yield* FiberSet.size(running))
         if (limit <= 0) return
         const claims = yield* repo.claim({ token: randomUUID(), limit, lease: claimLease, horizon, unserved })
         isFull = claims.length === limit
-        for (const claim of claims) yield* FiberSet.run(running, Effect.ensuring(checks.run(claim), ended))
+        for (const claim of claims) yield* FiberSet.run(running, Effect.ensuring(runWhole(claim), ended))
       }).pipe(Effect.uninterruptible)
 
       yield* jobs.run({ job: "health_checks", task: "claim", work: claim, wait: () => due.wait(pollEvery) })

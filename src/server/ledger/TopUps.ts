@@ -10,7 +10,7 @@ import { outcomeOf } from "../../networks/core/TopUpDecision.ts"
 import type { HoldCode, PaymentKind, TopUpOutcome } from "../../networks/core/TopUpDecision.ts"
 import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { client, onConflict, query } from "../../sql/Transaction.ts"
+import { client, exclusiveTurn, onConflict, query } from "../../sql/Transaction.ts"
 import { LedgerRules } from "./LedgerEntries.ts"
 import * as TransactionsRepo from "./TransactionsRepo.ts"
 
@@ -124,6 +124,17 @@ const make = Effect.gen(function* () {
     Effect.asVoid,
     query("TopUps.lockSettings")
   )
+
+  /**
+   * Waits for the turns of both rows, in the order of their numbers, and keeps them until the transaction ends: an acceptance, which the payment
+   * is, waits for the turn of a row that a change waits for.
+   */
+  const takeTurns = (numbers: readonly [number, number]) =>
+    Effect.forEach(
+      numbers.toSorted((one, other) => one - other),
+      (number) => sql`SELECT ${exclusiveTurn(sql, sql`${number}::bigint`)}`,
+      { discard: true }
+    ).pipe(query("TopUps.takeTurns"))
 
   /** Relayers that name this one as their payer, at most five. */
   const namedBy = (fromNumber: number) =>
@@ -278,7 +289,7 @@ const make = Effect.gen(function* () {
       query("TopUps.prune")
     )
 
-  return { accountOf, lockSettings, namedBy, loops, set, unset, find, settle, next, add, note, held, prune }
+  return { accountOf, lockSettings, takeTurns, namedBy, loops, set, unset, find, settle, next, add, note, held, prune }
 })
 
 export class TopUps extends Context.Service<TopUps, Effect.Success<typeof make>>()(

@@ -53,6 +53,7 @@ import type { StoredRelayer } from "../relayers/StoredRelayer.ts"
 import { Signers } from "../signers/Signers.ts"
 import { withRequestId } from "../signers/backends/SignerBackend.ts"
 import type { SignerUnavailable } from "../signers/backends/SignerBackend.ts"
+import type { Transfers } from "./Transfers.ts"
 
 /** A body as it arrived. The network of its relayer decides how it is decoded. */
 export class JsonBody extends Data.Class<{ readonly text: string }> {}
@@ -171,6 +172,8 @@ export interface Intake<F extends Family = Family> {
     sender: Sender<F>,
     options: Omit<AdmissionOptions, "prefix"> & { readonly forbidden: Violation | undefined }
   ): Effect.Effect<F["simulation"], Unasked>
+  /** Absent: relayers of the network type are not topped up. */
+  readonly transfers?: Transfers<F, Sender<F>>
   /** False: sequences of transactions mean nothing on the chain, so that no transaction is found by one. Absent: they do. */
   readonly hasSequences?: false
   /** Absent: the network type signs nothing that it does not send. */

@@ -4,6 +4,7 @@ import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import { topUpPrefix } from "../../domain/relayer/TopUp.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
 import { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
 import type { BadGateway } from "../../domain/request/Request.ts"
@@ -14,6 +15,7 @@ import type {
   TransactionReplacement
 } from "../../networks/core/Family.ts"
 import { present } from "../../networks/core/Presentation.ts"
+import { isTopUp } from "../../networks/core/TopUpDecision.ts"
 import { TransactionConflict } from "../../networks/core/Rules.ts"
 import type { Rules } from "../../networks/core/Rules.ts"
 import { isFinal } from "../../networks/core/Transaction.ts"
@@ -41,6 +43,11 @@ import type { Admitted, IntakeNetwork, JsonBody, Limited, Senders } from "./Inta
 import { makeExplanations, makePages, makeViews } from "./TransactionViews.ts"
 
 // Checks what a caller wants to send, and stores it. Nothing is signed or sent here.
+
+/** Its amount counts for the limits of top-ups. */
+const topUpReplaced = new TransactionConflict({
+  error: "is the payment of a top-up: cancel it, and send another transaction instead"
+})
 
 /** Why a transaction is not accepted. */
 export type Refusal =
@@ -124,9 +131,14 @@ const makeAcceptance = Effect.fnUntraced(function* (senders: Senders) {
     const admitted = yield* Effect.forEach(
       bodies.filter(({ index }) => known[index] === undefined),
       ({ body, index }) =>
-        Effect.map(intake.admit(body, sender, { now, limits, prefix: pathOf(index) }), (one) => ({ one, body }))
+        Effect.map(intake.admit(body, sender, { now, limits, prefix: pathOf(index) }), (one) => ({ one, body, index }))
     )
     if (!Arr.isReadonlyArrayNonEmpty(admitted)) return []
+    const reserved = admitted.filter(({ one }) => one.externalId?.startsWith(topUpPrefix) === true)
+    if (reserved.length > 0) {
+      const message = `names that begin with ${topUpPrefix} belong to top-ups: use another one`
+      return yield* BadRequest.of(reserved.map(({ index }) => ({ field: `${pathOf(index)}external_id`, message })))
+    }
     const feeLimits = yield* fees.limitsOf(sender, limits)
     const prepared = yield* Effect.forEach(admitted, ({ one, body }) =>
       Effect.map(random.uuidV7(), (id) =>
@@ -435,6 +447,7 @@ export class Transactions extends Context.Service<
         const { relayerNumber } = sender.account
         const stored = yield* ledger.get(relayerNumber, id)
         yield* checkOwn(stored)
+        if (isTopUp(stored.transaction)) return yield* topUpReplaced
         const given = yield* read.replacement(replacement)
         const now = DateTime.toEpochMillis(yield* DateTime.now)
         const options = { now, limits, prefix: "", ...present("route", stored.transaction.route) }

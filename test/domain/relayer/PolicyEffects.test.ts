@@ -51,9 +51,12 @@ describe("the list of policy fields", () => {
 /** Names of policy fields that requests or lanes of stellar have, too: the policy is read where one follows the word. */
 const shared = ["channels", "max_fee"]
 
+/** They say what two relayers do together: `TopUpPayments.ts` reads them, and no rule of a transaction does. */
+const ofTwoRelayers = ["top_up", "top_up_out_per_day"]
+
 /** What reads a field of the policy of a network type. A colon follows the names of fields in examples. */
 const readerOf = (fields: ReadonlyArray<string>) => {
-  const own = fields.filter((field) => !shared.includes(field)).join("|")
+  const own = fields.filter((field) => ![...shared, ...ofTwoRelayers].includes(field)).join("|")
   const others = shared.map((field) => `polic(y|ies)\\)?\\??\\.${field}|\\b${field}\\b[^}]*\\}: \\w*Policy`).join("|")
   return new RegExp(`\\b(${own})\\b(?!:)|${others}`)
 }

@@ -8,7 +8,7 @@ import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import type { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import { networks } from "../../../src/process/Networks.ts"
-import { HealthChecks, layerHealthJob } from "../../../src/server/health/HealthChecks.ts"
+import { HealthChecks, layerHealthJob, TopUpChecks } from "../../../src/server/health/HealthChecks.ts"
 import { Chains } from "../../../src/server/chains/Chains.ts"
 import * as Services from "../../../src/server/Services.ts"
 import { authenticateRows } from "../../../testkit/authenticateRows.ts"
@@ -53,6 +53,7 @@ export const chains = (inspect: (id: RelayerId) => Effect.Effect<ChainSnapshot> 
       },
       serves: () => true,
       probe: () => Effect.succeed([]),
+      balances: () => Effect.succeed({ configured: 0, readings: [] }),
       unknownProtocols: Effect.succeed([])
     })
   )
@@ -72,6 +73,7 @@ export const instance = (database: string, chain: Chain, interval: Duration.Inpu
   Layer.build(
     Layer.fresh(
       layerHealthJob({ interval }).pipe(
+        Layer.provide(Layer.succeed(TopUpChecks, { run: () => Effect.void })),
         Layer.provideMerge(checks(chain, interval)),
         Layer.provideMerge(PgClient.layer(clientConfig(inject("postgres"), database)))
       )

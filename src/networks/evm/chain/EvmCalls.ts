@@ -94,6 +94,12 @@ export const balanceOf = (address: string): TypedCall<bigint> => ({
   result: Wei
 })
 
+/** At one block, so that a node that is behind, or another one behind its load balancer, cannot show an older balance for it. */
+export const balanceAt = (address: string, block: number): TypedCall<bigint> => ({
+  ...balanceOf(address),
+  params: [address, at(block)]
+})
+
 export const codeOf = (address: string): TypedCall<string> => ({
   method: "eth_getCode",
   params: [address, "latest"],

@@ -3,7 +3,14 @@ import { Clock, Context, Effect, Option, Result } from "effect"
 import { isStalled, observedHead, withoutSecrets } from "../../../domain/chain/Rpc.ts"
 import type { HeadWatch, RpcConfig } from "../../../domain/chain/Rpc.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
-import { balanceFailures, failuresOf, probeProviders, runInspection, wrongType } from "../../../server/chains/Chains.ts"
+import {
+  balanceFailures,
+  compareBalances,
+  failuresOf,
+  probeProviders,
+  runInspection,
+  wrongType
+} from "../../../server/chains/Chains.ts"
 import type { ChainKind, ProviderQuestions } from "../../../server/chains/Chains.ts"
 import { makeProviders } from "../../../server/chains/Providers.ts"
 import type { Providers } from "../../../server/chains/Providers.ts"
@@ -16,7 +23,7 @@ import type { Moment } from "../../core/TransactionValues.ts"
 import type { Finality } from "../rules/EvmNumbers.ts"
 import { classify } from "../rules/Refusal.ts"
 import type { NodeAnswer } from "../rules/Refusal.ts"
-import { balanceOf, blockAt, chainId, feeHistory, Uint64 } from "./EvmCalls.ts"
+import { balanceAt, balanceOf, blockAt, chainId, feeHistory, Uint64 } from "./EvmCalls.ts"
 import type { Block } from "./EvmCalls.ts"
 import * as EvmMarkets from "./EvmMarkets.ts"
 
@@ -326,4 +333,19 @@ const inspect: ChainKind["inspect"] = Effect.fn("EvmNodes.inspect")(function* (
   return { network_type, ...(yield* runInspection(chain, read)) }
 })
 
-export const evmInspection: ChainKind = { inspect, probe }
+const balances: NonNullable<ChainKind["balances"]> = Effect.fn("EvmNodes.balances")(function* (
+  nodes,
+  { relayer, network, urls }
+) {
+  if (network.network_type !== "evm") return yield* wrongType
+  const prove = proveChain(BigInt(network.chain_id))
+  return yield* compareBalances({ nodes, dialect: evmDialect, urls, prove, budgetMs: undefined }, (node) =>
+    Effect.gen(function* () {
+      const head = yield* node.call(blockAt("latest"))
+      if (head === null) return yield* rpcFailure("invalid_answer").of("eth_getBlockByNumber")
+      return { height: head.number, balance: yield* node.call(balanceAt(relayer.address, head.number)) }
+    })
+  )
+})
+
+export const evmInspection: ChainKind = { inspect, probe, balances }

@@ -10,6 +10,7 @@ import { Ledger } from "../../../server/ledger/Ledger.ts"
 import { OutboundWork } from "../../../server/limits/RateLimits.ts"
 import { isNewestOf } from "../../../server/transactions/Intake.ts"
 import type { Admitted, Intake, Sender } from "../../../server/transactions/Intake.ts"
+import type { Transfers } from "../../../server/transactions/Transfers.ts"
 import { present } from "../../core/Presentation.ts"
 import { TransactionConflict } from "../../core/Rules.ts"
 import { exceeded, TransactionLimitExceeded } from "../../core/TransactionLimits.ts"
@@ -334,6 +335,29 @@ const feeOf = (request: Request, target: EvmTarget): bigint => {
 
 const isNewest = isNewestOf(evmRules.request)
 
+/** Milliseconds after which a payment of a top-up is given up. The next check decides anew, with the balance of then. */
+const topUpDeadline = 30 * 60_000
+
+/** Plain payments. The gas is estimated, because the account that gets one can have code, unless the policy estimates nothing. */
+const transfersBy = (simulate: Effect.Success<typeof makeSimulation>): Transfers<Evm, Sender<Evm>> => ({
+  bodyOf: ({ amount, to }, { target }, now) =>
+    Effect.succeed({
+      to,
+      value: amount,
+      valid_until: DateTime.makeUnsafe(now + topUpDeadline),
+      ...(evmTermsOf(target).estimatesGas ? {} : { gas_limit: transactionGas })
+    }),
+  quote: Effect.fnUntraced(function* ({ amount }, body, sender) {
+    const simulated = yield* simulate(body, sender, { limits: undefined, forbidden: undefined })
+    const { is_accepted, price, problems } = simulated
+    const fee = price === undefined ? 0n : price.max_cost - amount
+    if (!is_accepted || price === undefined || problems.some(({ field }) => field !== "balance")) {
+      return { fee, problem: "refused" }
+    }
+    return problems.length > 0 ? { fee, problem: "short" } : { fee }
+  })
+})
+
 export const make = Effect.gen(function* () {
   const simulate = yield* makeSimulation
   const nodes = yield* makeRelayerNodes
@@ -406,7 +430,8 @@ export const make = Effect.gen(function* () {
       }
     }),
     isNewest: (replacement, transaction) => isNewest(transaction, requestOfBody(replacement), replacement.valid_until),
-    simulate
+    simulate,
+    transfers: transfersBy(simulate)
   }
   return intake
 })

@@ -148,7 +148,7 @@ const shortage = (situation: Situation<Evm, Seen>): Shortage | undefined => {
 }
 
 const short = (situation: Situation<Evm, Seen>, figures: Figures, scope: Scope): Commands<Evm> =>
-  rows.withoutFunds(situation, figures, { scope, waits: newestRequest(situation.transaction).wait_for_funds === true })
+  rows.withoutFunds(situation, figures, { scope, waits: Rows.waitsForFunds(newestRequest(situation.transaction)) })
 
 const funds: Row<Evm, Seen> = (situation) => {
   const missing = shortage(situation)

@@ -324,6 +324,8 @@ export interface Request {
   readonly simulate?: boolean
   /** Whether it waits for funds until its deadline. */
   readonly wait_for_funds?: boolean
+  /** As `TopUpRequest` has it. */
+  readonly fails_without_funds?: true
 }
 
 /** The fields of a body that decide about its effect and its price. */

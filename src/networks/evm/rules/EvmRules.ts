@@ -227,7 +227,8 @@ const RequestJson = Schema.Struct({
   max_priority_fee_per_gas: optional(Amount),
   speed: optional(Speed),
   simulate: optional(Schema.Boolean),
-  wait_for_funds: optional(Schema.Boolean)
+  wait_for_funds: optional(Schema.Boolean),
+  fails_without_funds: optional(Schema.Literal(true))
 })
 
 const charges = { gasLimit: Amount, rollupFee: optional(Amount) }

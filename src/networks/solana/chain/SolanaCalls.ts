@@ -3,7 +3,13 @@ import { Context, Effect, Predicate, Result, Schema } from "effect"
 import { Uint64 } from "../../../domain/chain/Amount.ts"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
-import { balanceFailures, probeProviders, runInspection, wrongType } from "../../../server/chains/Chains.ts"
+import {
+  balanceFailures,
+  compareBalances,
+  probeProviders,
+  runInspection,
+  wrongType
+} from "../../../server/chains/Chains.ts"
 import type { ChainKind, ProviderQuestions } from "../../../server/chains/Chains.ts"
 import { makeProviders } from "../../../server/chains/Providers.ts"
 import type { Providers } from "../../../server/chains/Providers.ts"
@@ -419,6 +425,12 @@ const inspectedBalance = (address: string) => ({
   result: Schema.Struct({ value: Uint64 })
 })
 
+/** With the slot that it is of. */
+const balanceAt = (address: string) => ({
+  ...inspectedBalance(address),
+  result: Schema.Struct({ context: Schema.Struct({ slot: Schema.Natural }), value: Uint64 })
+})
+
 /** The first block of some clusters is not in slot 0. */
 const firstSlots = 1
 
@@ -467,4 +479,18 @@ const inspect: ChainKind["inspect"] = Effect.fn("SolanaCalls.inspect")(function*
   }
 })
 
-export const solanaInspection: ChainKind = { inspect, probe }
+const balances: NonNullable<ChainKind["balances"]> = Effect.fn("SolanaCalls.balances")(function* (
+  nodes,
+  { relayer, network, urls }
+) {
+  if (network.network_type !== "solana") return yield* wrongType
+  const chain = { nodes, dialect: solanaDialect, urls, prove: proveBlockhash, budgetMs: undefined }
+  return yield* compareBalances(chain, (node) =>
+    Effect.map(adapting(node, new Set()).call(balanceAt(relayer.address)), ({ context, value }) => ({
+      height: context.slot,
+      balance: value
+    }))
+  )
+})
+
+export const solanaInspection: ChainKind = { inspect, probe, balances }

@@ -55,6 +55,8 @@ export interface SolanaRequest {
   readonly simulate?: boolean
   /** Whether it waits for funds until its deadline. */
   readonly wait_for_funds?: boolean
+  /** As `TopUpRequest` has it. */
+  readonly fails_without_funds?: true
   /**
    * Lamports that the API key allows it to spend: its `max_value` when the request came. Some instructions name no mint, so that
    * only accounts of the chain say whether they spend lamports. Absent: no limit.
@@ -190,6 +192,7 @@ export const RequestJson = Schema.Struct({
   version: optional(Schema.Literal(1)),
   simulate: optional(Schema.Boolean),
   wait_for_funds: optional(Schema.Boolean),
+  fails_without_funds: optional(Schema.Literal(true)),
   max_value: optional(Amount)
 })
 

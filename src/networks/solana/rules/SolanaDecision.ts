@@ -2,7 +2,7 @@
 import { cause } from "../../core/Cause.ts"
 import type { Figures } from "../../core/Cause.ts"
 import * as Rows from "../../core/Rows.ts"
-import { agreeing, holdUntil, isOnOtherChain, verdictOf } from "../../core/Rows.ts"
+import { agreeing, holdUntil, isOnOtherChain, verdictOf, waitsForFunds } from "../../core/Rows.ts"
 import type { Verdict } from "../../core/Rows.ts"
 import { ask, Command, finish, firstOf, mine, sign } from "../../core/Rules.ts"
 import type { Commands, Row, Scope, Situation } from "../../core/Rules.ts"
@@ -137,7 +137,7 @@ const funds: Row<Solana, Prepared> = (situation) => {
   const available = balance - rest.reserved
   if (available - required >= minimum) return undefined
   const figures = { required, available, reserved: rest.reserved, minimum }
-  const waits = newestRequest(situation.transaction).wait_for_funds === true
+  const waits = waitsForFunds(newestRequest(situation.transaction))
   return rows.withoutFunds(situation, figures, { scope: "relayer", waits })
 }
 

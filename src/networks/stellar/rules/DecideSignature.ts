@@ -2,7 +2,7 @@
 import { ownReserves } from "../../../domain/relayer/Policy.ts"
 import { cause } from "../../core/Cause.ts"
 import type { Figures } from "../../core/Cause.ts"
-import { verdictOf } from "../../core/Rows.ts"
+import { verdictOf, waitsForFunds } from "../../core/Rows.ts"
 import { ask, finish, firstOf, sign as signed } from "../../core/Rules.ts"
 import type { Commands, Row, Situation } from "../../core/Rules.ts"
 import { currentAttempts, newestRequest } from "../../core/Transaction.ts"
@@ -179,7 +179,7 @@ const offerOf = (
 // Whether the account of the relayer can pay for an envelope beside all others in flight. Amounts in stroops.
 
 /** What the network lets the account spend. Each entry of it locks a reserve. */
-const spendableOf = (
+export const spendableOf = (
   { balance, sellingLiabilities, sponsored, sponsoring, subentries }: AccountEntry,
   { baseReserve }: Pick<LedgerSettings, "baseReserve">
 ): bigint => {
@@ -388,7 +388,7 @@ const funds: Row<Stellar, Prepared> = (situation) => {
   const figures = fundsOf(situation, priceOf(situation).fee ?? 0n)
   if (figures === undefined) return hold(situation, "providers_unavailable", {}, "providers")
   if (!areFundsShort(figures)) return undefined
-  const waits = newestRequest(transaction).wait_for_funds === true || transaction.state !== "pending"
+  const waits = transaction.state === "pending" ? waitsForFunds(newestRequest(transaction)) : true
   return rows.withoutFunds(situation, figures, { scope: isWork(transaction) ? "transaction" : "relayer", waits })
 }
 

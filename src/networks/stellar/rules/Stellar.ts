@@ -52,6 +52,8 @@ export interface StellarRequest {
   readonly restore_footprint?: boolean
   /** Whether it waits for funds until its deadline. */
   readonly wait_for_funds?: boolean
+  /** As `TopUpRequest` has it. */
+  readonly fails_without_funds?: true
 }
 
 /** A foreign account that has signed an envelope, for which the relayer only pays. */
@@ -224,7 +226,8 @@ export const RequestJson = Schema.Struct({
   max_fee: optional(Amount),
   max_value: optional(Amount),
   restore_footprint: optional(Schema.Boolean),
-  wait_for_funds: optional(Schema.Boolean)
+  wait_for_funds: optional(Schema.Boolean),
+  fails_without_funds: optional(Schema.Literal(true))
 })
 
 const GuestJson = Schema.Struct({
