@@ -15,6 +15,7 @@ const pendingCodes = [
   "relayer_disabled",
   "lane_window_full",
   "waits_for_predecessors",
+  "waits_for_delegation",
   "not_before",
   "nonce_taken"
 ] as const
@@ -31,6 +32,7 @@ const openCodes = [
   "providers_unavailable",
   "rate_limited",
   "no_private_rpc",
+  "delegate_changed",
   "chain_changed",
   "nonce_out_of_range",
   "nonce_ahead",
@@ -84,6 +86,9 @@ const finalCodes = [
   "nonce_unavailable",
   "policy_changed",
   "private_estimate_unavailable",
+  "not_delegated",
+  "delegation_without_effect",
+  "used_by_authorization",
   "gap_filled"
 ] as const
 
@@ -172,6 +177,7 @@ export const operatorCodes = [
   "accepted_not_included",
   "chain_changed",
   "chain_stalled",
+  "delegate_changed",
   "dropped_by_node",
   "landing_unproven",
   "no_private_rpc",
@@ -198,6 +204,7 @@ const advancing: ReadonlySet<string> = new Set<KnownCode>([
   "relayer_disabled",
   "lane_window_full",
   "waits_for_predecessors",
+  "waits_for_delegation",
   "not_before",
   "nonce_taken",
   "sending",
@@ -214,6 +221,7 @@ const advancing: ReadonlySet<string> = new Set<KnownCode>([
   "refused_by_all",
   "policy_changed",
   "own_account_has_code",
+  "not_delegated",
   "gap_filled",
   "failed_unconfirmed",
   "in_queue",

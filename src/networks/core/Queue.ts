@@ -160,11 +160,7 @@ const heldIn = <F extends Family>({ decided }: Turn<F>): ReadonlyArray<Transacti
   decided.filter(({ commands: [first] }) => first._tag === "Hold").map(({ transaction }) => transaction)
 
 /** The account after it has given `count` places away. A foreign account counts nothing. */
-const withPlace = <F extends Family>(
-  { base }: Turn<F>,
-  { account, sequence }: Place,
-  count = 1n
-): LaneSituation<F> => {
+const withPlace = <F extends Family>({ base }: Turn<F>, { account, sequence }: Place, count = 1n): LaneSituation<F> => {
   const found = accountAt(base.lane, account)
   if (found === undefined || sequence === undefined) return base
   return { ...base, lane: withAccount(base.lane, { ...found, nextSequence: sequence + count }) }

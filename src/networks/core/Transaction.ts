@@ -222,6 +222,19 @@ export interface LaneAccount<F extends Family = Family> {
   readonly settledSequence: bigint
   /** Absent: the network remembers nothing else. */
   readonly counters?: F["counters"]
+  /** What checks besides the polls of the lane have found out. Absent: nothing. */
+  readonly watched?: Watched
+}
+
+/** What a check has found out about something that an account of a lane rests on, such as a delegation. */
+export interface Watched {
+  /** The sequence of the transaction that made what was checked. What is about another one does not count. */
+  readonly sequence: bigint
+  readonly at: Moment
+  /** What differs from what was recorded. Absent: nothing. */
+  readonly changed?: string
+  /** Since when. */
+  readonly since?: Moment
 }
 
 /** What the ledger has of a lane. */

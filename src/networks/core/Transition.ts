@@ -255,6 +255,7 @@ export const usualCodes = [
   "queued",
   "lane_window_full",
   "waits_for_predecessors",
+  "waits_for_delegation",
   "sending",
   "in_pool",
   "mined_waiting"

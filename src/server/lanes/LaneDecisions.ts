@@ -230,7 +230,9 @@ const commit = Effect.fnUntraced(function* (step: StepState, signings: ReadonlyA
   const committed = yield* context.ledger.commitSignatures(context.hold, signed)
   yield* reach("committed")
   step.update(committed)
-  step.give(signed.flatMap(({ attempt: { place }, next }) => (next === undefined ? [place] : [place, following(place)])))
+  step.give(
+    signed.flatMap(({ attempt: { place }, next }) => (next === undefined ? [place] : [place, following(place)]))
+  )
   context.memory.lastSignedAt = now
   context.pulse.signed(yield* Clock.currentTimeMillis)
   yield* countSignatures(signed)

@@ -4,7 +4,8 @@ import type { SqlClient } from "effect/sql"
 import type { NetworkType } from "../../domain/network/Network.ts"
 import { Code } from "../../networks/core/Cause.ts"
 import type { LaneKey } from "../../networks/core/Rules.ts"
-import type { LaneAccount } from "../../networks/core/Transaction.ts"
+import { present } from "../../networks/core/Presentation.ts"
+import type { LaneAccount, Watched } from "../../networks/core/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { addressesIn, unnestRows } from "../../sql/Rows.ts"
 import type { AddressPart, UnnestRow } from "../../sql/Rows.ts"
@@ -31,6 +32,16 @@ const accountFields = {
   counters: optional(Schema.Unknown)
 }
 
+/** What is stored of a check of an account. */
+const StoredWatch = Schema.Struct({
+  sequence: Schema.BigIntFromString,
+  at: Schema.Int,
+  changed: optional(Schema.String),
+  since: optional(Schema.Int)
+})
+
+const watchText = (watched: Watched): string => JSON.stringify(Schema.encodeSync(StoredWatch)(watched))
+
 /** Another account that the lane signs with: a row of the same table that names the lane as its parent. */
 const Channel = Schema.Struct(accountFields)
 
@@ -44,6 +55,7 @@ const Row = Rows.withoutNulls(
     genesis: optional(Schema.String),
     ...accountFields,
     channels: optional(Schema.Array(Channel)),
+    watched: optional(StoredWatch),
     window_size: Schema.Int,
     trusts_count: Schema.Boolean,
     is_held: Schema.Boolean,
@@ -54,7 +66,7 @@ const Row = Rows.withoutNulls(
     code: optional(Code),
     code_since: optional(Schema.Int)
   }),
-  { counters: json, channels: json }
+  { counters: json, channels: json, watched: json }
 )
 type Row = (typeof Row)["Type"]
 
@@ -78,7 +90,7 @@ export const laneColumns = (sql: SqlClient.SqlClient) => {
   return sql`
     ${number("id")}, l.chain, l.address, l.generation, l.genesis, l.next_nonce::text AS next_nonce,
     l.chain_nonce::text AS chain_nonce, ${number("chain_block")}, l.chain_hash, l.settled_nonce::text AS settled_nonce,
-    l.counters::text AS counters, l.window_size, l.trusts_count, (
+    l.counters::text AS counters, l.watched::text AS watched, l.window_size, l.trusts_count, (
       SELECT json_agg(json_strip_nulls(json_build_object('address', c.address, 'next_nonce', c.next_nonce::text,
         'chain_nonce', c.chain_nonce::text, 'chain_block', c.chain_block, 'chain_hash', c.chain_hash,
         'settled_nonce', c.settled_nonce::text, 'counters', c.counters)) ORDER BY c.id)
@@ -125,7 +137,10 @@ const laneOf =
         lane: {
           generation: row.generation,
           windowSize: row.window_size,
-          accounts: [accountOf(own, row), ...(row.channels ?? []).map((channel) => accountOf(own, channel))]
+          accounts: [
+            { ...accountOf(own, row), ...present("watched", row.watched) },
+            ...(row.channels ?? []).map((channel) => accountOf(own, channel))
+          ]
         },
         ...(row.given_cost === undefined ? {} : { givenCost: row.given_cost }),
         ...(row.genesis === undefined ? {} : { genesis: row.genesis }),
@@ -501,6 +516,13 @@ export const make = Effect.gen(function* () {
   /** The same, and reads it by a statement of its own: one that waits for the lock reads the rows of channels as they were before. */
   const findLocked = (key: LaneKey) => Effect.andThen(lock(key), find(key))
 
+  /** Stores what a check has found out about the account of a lane. */
+  const watch = (key: LaneKey, watched: Watched) =>
+    sql`UPDATE lanes l SET watched = ${watchText(watched)}::json WHERE ${named(key)}`.pipe(
+      Effect.asVoid,
+      query("LanesRepo.watch")
+    )
+
   const trustCount = (key: LaneKey) =>
     sql`UPDATE lanes l SET trusts_count = true WHERE ${named(key)}`.pipe(Effect.asVoid, query("LanesRepo.trustCount"))
 
@@ -546,6 +568,7 @@ export const make = Effect.gen(function* () {
     lock,
     findLocked,
     trustCount,
+    watch,
     beginGeneration,
     ensure,
     isChannel

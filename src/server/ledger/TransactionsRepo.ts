@@ -16,7 +16,14 @@ import type { UnnestRow } from "../../sql/Rows.ts"
 import { client, onConflict, query, sharedTurn, tryTurn } from "../../sql/Transaction.ts"
 import type { Origin } from "../responses/CurrentRequest.ts"
 import { canConflict, LaneChanged, LaneId, LedgerRules } from "./LedgerEntries.ts"
-import type { Account, GapSignature, LedgerNetwork, NewTransaction, Signature, StoredTransaction } from "./LedgerEntries.ts"
+import type {
+  Account,
+  GapSignature,
+  LedgerNetwork,
+  NewTransaction,
+  Signature,
+  StoredTransaction
+} from "./LedgerEntries.ts"
 import { AttemptJson, attemptOf, attemptsOf, makeAttempts, momentOf, SignatureTaken } from "./SignaturesRepo.ts"
 import type { AttemptChanges } from "./SignaturesRepo.ts"
 

@@ -6,6 +6,7 @@ import claims from "./0076_claims.ts"
 import privateRoutes from "./0079_private_routes.ts"
 import topUps from "./0080_top_ups.ts"
 import authorizations from "./0081_authorizations.ts"
+import delegations from "./0082_delegations.ts"
 import failedDeliveries from "./0083_failed_deliveries.ts"
 import * as Former from "./Former.ts"
 import type * as Migration from "./Migration.ts"
@@ -21,6 +22,7 @@ export const migrations: Migrations = {
   "0079_private_routes": privateRoutes,
   "0080_top_ups": topUps,
   "0081_authorizations": authorizations,
+  "0082_delegations": delegations,
   "0083_failed_deliveries": failedDeliveries
 }
 

@@ -16,7 +16,11 @@ import { causeOf, codeOf, later, noop, unsent } from "../evm/rules/DecisionTable
 import {
   agreed,
   attempt,
+  batch,
   commandsOf,
+  delegate,
+  delegated,
+  delegationCode,
   gwei,
   lane,
   mined,
@@ -136,6 +140,19 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
     { ...simulated, route, cause: cause("call_not_estimated"), causeSince: now - 120_000 },
     lane(),
     seen({ estimate: { _tag: "Unknown" } })
+  ],
+  waits_for_delegation: [pending(), lane({ others: others({ delegation: "signed" }) })],
+  delegate_changed: [
+    batch,
+    delegated({ watched: { sequence: 1n, at: now, changed: "the code of the delegate", since: now } }),
+    seen({ code: delegationCode })
+  ],
+  not_delegated: [batch, delegated(), seen({ code: "0x" })],
+  delegation_without_effect: [mined({ versions: [{ ...request(), delegate }] }, 1, { code: "0x" }), delegated(), deep],
+  used_by_authorization: [
+    submitted({ origin: "authorization", intent: "clear", attempts: [] }),
+    lane(),
+    seen({ count: 6, countAtFinal: 6 })
   ],
   gap_filled: [
     submitted({ origin: "gap", intent: "clear", clearCode: "gap_filled", attempts: [noop(1)] }),

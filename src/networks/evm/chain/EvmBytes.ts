@@ -229,6 +229,17 @@ const partsOf = (signature: Uint8Array) => {
   }
 }
 
+/** Signs an authorization. `sign` makes r, s and the recovery bit of a digest, 65 bytes. */
+export const authorize = Effect.fnUntraced(function* <E, R>(
+  entry: Pick<ListEntry, "chainId" | "address" | "nonce">,
+  sign: (digest: Uint8Array) => Effect.Effect<Uint8Array, E, R>
+) {
+  const { hexToBytes } = yield* load
+  const { r, s, yParity } = partsOf(yield* sign(hexToBytes(yield* authorizationDigest(entry))))
+  const signed: ListEntry = { ...entry, r, s, yParity: yParity === 1 ? 1 : 0 }
+  return signed
+})
+
 /** `signature`: r, s and the recovery bit, 65 bytes. */
 export const seal = Effect.fnUntraced(function* (unsigned: Unsigned, signature: Uint8Array) {
   const { hexToBytes, keccak256, serializeTransaction } = yield* load

@@ -100,9 +100,9 @@ export const balanceAt = (address: string, block: number): TypedCall<bigint> => 
   params: [address, at(block)]
 })
 
-export const codeOf = (address: string): TypedCall<string> => ({
+export const codeOf = (address: string, block: BlockAt = "latest"): TypedCall<string> => ({
   method: "eth_getCode",
-  params: [address, "latest"],
+  params: [address, at(block)],
   result: Schema.String
 })
 
@@ -342,7 +342,7 @@ const busy = (answer: RpcAnswer): RpcFailure | undefined => {
   return isBusy ? rpcFailure(code, `JSON-RPC error ${answer.code}`) : undefined
 }
 
-const readEstimate = (answer: RpcAnswer): NodeEstimate => {
+export const readEstimate = (answer: RpcAnswer): NodeEstimate => {
   switch (answer._tag) {
     case "Result":
       return typeof answer.value === "string" && gasPattern.test(answer.value)

@@ -16,6 +16,7 @@ import * as LocalKey from "../../../server/signers/backends/LocalKey.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import * as EvmBytes from "../chain/EvmBytes.ts"
 import type { EvmNodes, EvmProviders } from "../chain/EvmNodes.ts"
+import { wireOf } from "../rules/Batch.ts"
 import type { Absence, Evm, Request, RevertsNow, Seen } from "../rules/Evm.ts"
 import { networkNumbers } from "../rules/EvmNumbers.ts"
 import type { NetworkNumbers } from "../rules/EvmNumbers.ts"
@@ -89,7 +90,7 @@ export interface EvmMemory extends ProviderMemory<EvmProviders> {
   readonly leakAsked: Map<number, string>
   /** What the newest version of a private transaction would do at a height, by number. */
   readonly reverts: Map<number, RevertsAt>
-  /** Code of the account itself. Undefined: not asked yet. */
+  /** Code of the account itself, as the newest poll has read it. Undefined: not asked yet. */
   accountCode: { readonly code: string; readonly readAt: Moment } | undefined
   /** Wei that a rollup charged besides gas, according to the receipt that was read last. */
   lastRollupFee: bigint | undefined
@@ -179,7 +180,7 @@ export const unsignedTransactionOf = ({
   sign
 }: Pick<Unsigned<Evm>, "lane" | "relayer" | "request" | "place" | "sign">): EvmBytes.Unsigned => {
   const [{ address }] = lane.accounts
-  const { to, value, data } = request ?? noopRequest(address)
+  const { to, value, data } = wireOf(request ?? noopRequest(address), address)
   const { fees, gasLimit } = sign.offer
   return {
     chainId: numbersOf(relayer).chainId,
@@ -193,7 +194,12 @@ export const unsignedTransactionOf = ({
 }
 
 export interface EvmSigner {
-  sign(signerId: SignerId, unsigned: EvmBytes.Unsigned): Effect.Effect<EvmBytes.SealedTransaction, SigningFailed>
+  /** `delegate`: the transaction carries an authorization of the account itself, at the nonce after its own. */
+  sign(
+    signerId: SignerId,
+    unsigned: EvmBytes.Unsigned,
+    delegate?: string
+  ): Effect.Effect<EvmBytes.SealedTransaction, SigningFailed>
 }
 
 /** With this id an operator finds the signature of a transaction in the log of the key service. */
@@ -211,10 +217,22 @@ export const makeSigner = (keysOf: (options: KeyOptions) => LaneKeys, address: s
     isOwn: (publicKey) => Effect.map(EvmBytes.addressOf(publicKey), (own) => own === address)
   })
 
-  const sign: EvmSigner["sign"] = Effect.fn("EvmSigner.sign")(function* (signerId, unsigned) {
-    const digest = yield* EvmBytes.digestOf(unsigned)
+  const signDigest = Effect.fnUntraced(function* (signerId: SignerId, digest: Uint8Array) {
     const { signature, isChecked, requestId } = yield* keys.sign(signerId, digest)
     if (!isChecked && (yield* EvmBytes.signerOf(digest, signature)) !== address) return yield* wrongKey()
+    return { signature, requestId }
+  })
+
+  /** The sender's nonce rises before the authorization is looked at (EIP-7702). */
+  const authorized = Effect.fnUntraced(function* (signerId: SignerId, unsigned: EvmBytes.Unsigned, delegate: string) {
+    const entry = { chainId: unsigned.chainId, address: delegate, nonce: unsigned.nonce + 1 }
+    const sign = (digest: Uint8Array) => Effect.map(signDigest(signerId, digest), ({ signature }) => signature)
+    return { ...unsigned, authorizations: [yield* EvmBytes.authorize(entry, sign)] }
+  })
+
+  const sign: EvmSigner["sign"] = Effect.fn("EvmSigner.sign")(function* (signerId, given, delegate) {
+    const unsigned = delegate === undefined ? given : yield* authorized(signerId, given, delegate)
+    const { signature, requestId } = yield* signDigest(signerId, yield* EvmBytes.digestOf(unsigned))
     const signed = yield* EvmBytes.seal(unsigned, signature)
     if (requestId !== undefined) yield* logRequest(signerId, signed, requestId)
     return signed

@@ -7,15 +7,18 @@ import type { AnsweredSet, Filler, LaneReading, PollOptions } from "../../../ser
 import type { LaneLost } from "../../../server/ledger/LedgerEntries.ts"
 import { cause } from "../../core/Cause.ts"
 import type { Cause } from "../../core/Cause.ts"
+import { present } from "../../core/Presentation.ts"
 import { sign } from "../../core/Rules.ts"
 import type { OwnDoubt } from "../../core/Rules.ts"
 import { isFinal } from "../../core/Transaction.ts"
+import type { Lane } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import { blockAt } from "../chain/EvmCalls.ts"
 import { findTaker } from "../chain/EvmEvidence.ts"
 import type { EvmProviders } from "../chain/EvmNodes.ts"
 import { evmTermsOf } from "../rules/Admission.ts"
 import { maxFeesOf, noopChargesOf, priceType } from "../rules/Costs.ts"
+import { isUnsignedSecond, recordedBy } from "../rules/Delegation.ts"
 import { laneOf, nonceOf, noncesOf } from "../rules/Evm.ts"
 import type { Evm, Nonces, TakerEvidence } from "../rules/Evm.ts"
 import { indexPatience, networkNumbers, stillAfter, windowLimitOf } from "../rules/EvmNumbers.ts"
@@ -99,6 +102,8 @@ const ownIn = ({ context: { memory }, options: { rows } }: NonceSearch): Readonl
     const views = [...memory.polls.values()].map((poll) => poll.views.get(transaction.number))
     const hasReceipt = views.some((view) => [...(view?.sights.values() ?? [])].some(({ _tag }) => _tag === "Receipt"))
     if (transaction.mined !== undefined || hasReceipt) own.add(nonce)
+    // Its row was committed with the bytes that use the nonce, too.
+    if (isUnsignedSecond(transaction)) own.add(nonce)
   }
   return own
 }
@@ -311,6 +316,26 @@ const nothing = { committed: [], hasFinal: false }
 /** The poll of one set of providers, and the relayer with the oldest row that uses them. */
 type Source = AnsweredSet<Evm, PollResult>
 
+/** The lane with what it remembers of the delegation of its account, and of the one that has bytes now. */
+const remembering = (lane: Lane<Evm>, { lane: before, rows }: PollOptions<Evm>): Lane<Evm> => {
+  const [former] = before.accounts
+  const [own] = lane.accounts
+  const delegation = recordedBy(
+    rows.map(({ transaction }) => transaction),
+    lane.generation
+  )
+  return {
+    ...lane,
+    accounts: [
+      {
+        ...own,
+        ...present("counters", delegation === undefined ? former.counters : { delegation }),
+        ...present("watched", former.watched)
+      }
+    ]
+  }
+}
+
 /** Believes or doubts the count of a poll. `mayGiveUp`: as in `EvmCounts.ts`. */
 const read = Effect.fnUntraced(function* (
   context: EvmContext,
@@ -342,7 +367,7 @@ const read = Effect.fnUntraced(function* (
   const genesis = stored.genesis ?? (yield* providers.genesis)
   const unsettled = unsettledBefore(beliefs, options, relayer, poll, stop !== undefined)
   const reading: LaneReading<Evm> = {
-    lane: laneOf({ ...settled, windowSize }),
+    lane: remembering(laneOf({ ...settled, windowSize }), options),
     windowLimit: limit,
     ...(stop === undefined ? {} : { stop }),
     ...(genesis === undefined ? {} : { genesis }),

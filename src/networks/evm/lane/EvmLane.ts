@@ -33,7 +33,9 @@ import { findTaker, hashAt } from "../chain/EvmEvidence.ts"
 import { readDataFee } from "../chain/EvmMarkets.ts"
 import { EvmNodes, sendBytes } from "../chain/EvmNodes.ts"
 import type { EvmProviders } from "../chain/EvmNodes.ts"
+import { wireOf } from "../rules/Batch.ts"
 import { isEstimated } from "../rules/Costs.ts"
+import { authorizationOrigin } from "../rules/Delegation.ts"
 import { isEstimatedPrivately, knownHashes, nonceOf, noncesOf } from "../rules/Evm.ts"
 import type { Evm, Question, ReceiptDetails, RevertsNow, Seen, TakerEvidence } from "../rules/Evm.ts"
 import { ampleBalance, privateBlocks } from "../rules/EvmNumbers.ts"
@@ -53,6 +55,7 @@ import {
 } from "./EvmContext.ts"
 import type { EvmContext, EvmMemory, EvmRelayer, PollResult } from "./EvmContext.ts"
 import * as EvmCounts from "./EvmCounts.ts"
+import { codeAt, estimateDelegation } from "./EvmDelegating.ts"
 import * as EvmPoll from "./EvmPoll.ts"
 
 // Answers what decisions about evm transactions ask besides a poll: what a call needs, which transaction used a nonce, and why a
@@ -67,11 +70,16 @@ const estimated = Effect.fnUntraced(function* (context: EvmContext, { row, seen 
   const isPrivate = isEstimatedPrivately(transaction)
   const estimating = isPrivate ? yield* privateProvidersOf(context, relayer) : providers
   const request = newestRequest(transaction)
-  const call = { ...request, from: context.address }
-  const gasOf = (node: RpcNode) =>
-    isEstimated(request) ? Effect.asSome(agreedEstimate(estimating, node, call)) : Effect.succeedNone
+  const wire = wireOf(request, context.address)
+  const call = { ...wire, from: context.address }
+  const { delegate } = request
+  const estimateOf = (node: RpcNode) =>
+    delegate === undefined
+      ? agreedEstimate(estimating, node, call)
+      : estimateDelegation(node, { account: context.address, delegate, chainId: numbersOf(relayer).chainId })
+  const gasOf = (node: RpcNode) => (isEstimated(request) ? Effect.asSome(estimateOf(node)) : Effect.succeedNone)
   const dataFeeOf = (node: RpcNode) =>
-    readDataFee(node, numbersOf(relayer), request, context.memory.lastRollupFee, transaction.route?.kind === "private")
+    readDataFee(node, numbersOf(relayer), wire, context.memory.lastRollupFee, transaction.route?.kind === "private")
   const both = isPrivate
     ? Effect.all([isEstimated(request) ? estimating.first(gasOf) : Effect.succeedNone, providers.first(dataFeeOf)], {
         concurrency: 2
@@ -166,7 +174,8 @@ const findRevertReason = Effect.fnUntraced(function* (
       ? undefined
       : yield* Effect.orElseSucceed(
           providers.first((node) => {
-            const call = { ...requestOf(transaction, attempt), from: context.address, gas: attempt.offer.gasLimit }
+            const wire = wireOf(requestOf(transaction, attempt), context.address)
+            const call = { ...wire, from: context.address, gas: attempt.offer.gasLimit }
             return node.ask(callAt(call, receipt.height))
           }),
           () => undefined
@@ -198,11 +207,28 @@ const findRevertsNow = Effect.fnUntraced(function* (context: EvmContext, { row, 
   const providers = isEstimatedPrivately(transaction)
     ? yield* privateProvidersOf(context, relayer)
     : yield* providersOf(context, relayer)
-  const call = { ...newestRequest(transaction), from: address }
+  const call = { ...wireOf(newestRequest(transaction), address), from: address }
   const estimate = yield* Effect.option(providers.first((node) => nodeEstimate(node, call)))
   const found = Option.match(estimate, { onNone: (): RevertsNow => ({}), onSome: revertsNowOf })
   memory.reverts.set(number, { height, version: versions.length, found })
   return { seen: { ...seen, revertsNow: found } } satisfies Finding<Evm>
+})
+
+/** The code of the account at the block of a receipt. */
+const findCode = Effect.fnUntraced(function* (
+  context: EvmContext,
+  { row: { relayer }, seen }: Inquiry<Evm>,
+  { expected, ordinal, receipt }: Ask<"CodeAt">
+) {
+  const providers = yield* providersOf(context, relayer)
+  const code = yield* codeAt(providers, context.address, { height: receipt.height, expected })
+  const known = { ...receipt, details: { ...receipt.details, ...present("code", code) } }
+  const before = seen.sights.get(ordinal)
+  const sights =
+    before?._tag === "Receipt"
+      ? new Map([...seen.sights, [ordinal, { ...before, receipt: known }] as const])
+      : seen.sights
+  return { seen: { ...seen, sights, codeAt: present("code", code) } } satisfies Finding<Evm>
 })
 
 const answerInquiry = (context: EvmContext, inquiry: Inquiry<Evm>): Effect.Effect<Finding<Evm>> => {
@@ -216,6 +242,8 @@ const answerInquiry = (context: EvmContext, inquiry: Inquiry<Evm>): Effect.Effec
       return findRevertReason(context, inquiry, question)
     case "RevertsNow":
       return findRevertsNow(context, inquiry)
+    case "CodeAt":
+      return findCode(context, inquiry, question)
   }
 }
 
@@ -363,7 +391,8 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
     poll,
     inquire: (_, inquiries) =>
       Effect.forEach(inquiries, (inquiry) => answerInquiry(context, inquiry), { concurrency: "unbounded" }),
-    sign: (unsigned) => signer.sign(unsigned.relayer.signerId, unsignedTransactionOf(unsigned)),
+    sign: (unsigned) =>
+      signer.sign(unsigned.relayer.signerId, unsignedTransactionOf(unsigned), unsigned.request?.delegate),
     broadcast: Effect.fnUntraced(function* (
       relayer: EvmRelayer,
       raw: Uint8Array,
@@ -401,10 +430,10 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
       memory.reverts.delete(number)
       memory.leakAsked.delete(number)
       const nonce = nonceOf(transaction)
-      if (mined === undefined) return Effect.void
+      const isExplained = mined !== undefined || transaction.origin === authorizationOrigin
       // The next poll need not ask the ledger what used it, of whichever providers.
-      if (nonce !== undefined) for (const { explained } of memory.beliefs.values()) explained.add(nonce)
-      return countFee(mined.receipt.paid)
+      if (nonce !== undefined && isExplained) for (const { explained } of memory.beliefs.values()) explained.add(nonce)
+      return mined === undefined ? Effect.void : countFee(mined.receipt.paid)
     }
   }
 }

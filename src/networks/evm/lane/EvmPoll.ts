@@ -18,7 +18,7 @@ import type { EvmNodes, EvmProviders } from "../chain/EvmNodes.ts"
 import { chargedByRollup, speedOf } from "../rules/Costs.ts"
 import { isPrivate, nonceOf, questionsOf, sightOf, withAbsence, withSight } from "../rules/Evm.ts"
 import type { Absence, BlockHashes, Evm, Nonces, Seen, Sight } from "../rules/Evm.ts"
-import { accountCodeKept, estimateMargin, passedOverFor, pollInterval, transactionGas } from "../rules/EvmNumbers.ts"
+import { estimateMargin, passedOverFor, pollInterval, transactionGas } from "../rules/EvmNumbers.ts"
 import type { NetworkNumbers } from "../rules/EvmNumbers.ts"
 import { isPatienceOver, passedOverTip } from "../rules/InFlight.ts"
 import { abovePassedOver, scaleUp } from "../rules/Market.ts"
@@ -72,6 +72,7 @@ const readAccount = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOp
     {
       at: nodes.heads.at(node, numbers, headAfter),
       count: node.call(Calls.countAt(lane.address, "latest")),
+      code: readCode(node, asked),
       balance: readBalance(node, asked)
     },
     atOnce
@@ -132,10 +133,8 @@ const readPool = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptio
   return sights
 })
 
-/** The code of the account. It is read again after a while, and when bytes that a node accepted are missing: it takes fewer of them. */
+/** The code of the account: an authorization can set it in any block, whoever sends that. */
 const readCode = Effect.fnUntraced(function* (node: RpcNode, { lane, memory, now }: EvmPollOptions) {
-  const { accountCode } = memory
-  if (accountCode !== undefined && now < accountCode.readAt + accountCodeKept) return accountCode.code
   const code = (yield* node.call(Calls.codeOf(lane.address))).toLowerCase()
   memory.accountCode = { code, readAt: now }
   return code
@@ -213,11 +212,10 @@ const readLeak = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptio
 })
 
 const readDetails = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions, seen: AccountReading) {
-  const { memory, nodes, now, numbers, transactions } = asked
+  const { nodes, numbers, transactions } = asked
   const { head, hashesAt } = seen.at
   const questions = transactions.map((transaction) => questionsOf(transaction, seen.count))
   const heights = new Set([...questions.flatMap(({ block }) => block ?? []), ...floorBlock(asked, seen)])
-  const code = yield* readCode(node, asked)
   const placed = yield* readPlaced(node, asked, seen)
   const found = yield* Effect.all(
     {
@@ -225,17 +223,12 @@ const readDetails = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOp
       pool: readPool(node, asked, seen),
       hashes: hashesAt(heights),
       market: nodes.markets.at({ node, providers: asked.providers, head }, numbers),
-      noopGas: noopGas(node, asked, code),
+      noopGas: noopGas(node, asked, seen.code),
       noopDataFee: noopDataFee(node, asked),
       leaked: readLeak(node, asked, seen)
     },
     atOnce
   )
-  const isMissing = [...found.pool.values()].some((sight) => sight._tag === "Absent" && sight.polls > 0)
-  if (isMissing && memory.accountCode !== undefined && memory.accountCode.readAt < now) {
-    memory.accountCode = undefined
-    yield* readCode(node, asked)
-  }
   return found
 })
 type PollDetails = Effect.Success<ReturnType<typeof readDetails>>
@@ -378,7 +371,7 @@ const headOf = ({ number, hash, gasLimit, timestamp }: Block): Seen["head"] => (
 
 const baseOf = (
   asked: EvmPollOptions,
-  { at, count, balance }: AccountReading,
+  { at, count, code, balance }: AccountReading,
   found: PollDetails,
   countAtFinal: number | undefined
 ): Seen => {
@@ -397,7 +390,8 @@ const baseOf = (
     balance,
     sights: new Map(),
     ...present("stalledSince", stalledSince),
-    ...((memory.accountCode?.code ?? "0x") === "0x" ? {} : { hasCode: true }),
+    code,
+    ...(code === "0x" ? {} : { hasCode: true }),
     chargesForData: numbers.hasDataFeeOracle || memory.lastRollupFee !== undefined,
     noopGas: found.noopGas,
     ...(found.noopDataFee === undefined ? {} : { noopDataFee: found.noopDataFee })

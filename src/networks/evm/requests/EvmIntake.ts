@@ -37,6 +37,7 @@ import {
   violationsOf
 } from "../rules/Admission.ts"
 import type { Admission } from "../rules/Admission.ts"
+import { limitFaults, wireOf } from "../rules/Batch.ts"
 import {
   chargesOf,
   costOf,
@@ -65,8 +66,10 @@ import type { EvmSender } from "./EvmSenders.ts"
 // Checks of a request against its relayer, its network and its API key, and what is stored of it.
 
 /** The checksum function needs a library that takes 15 MB: it is loaded with the first address in mixed case. */
-const checksumFor = ({ to }: Pick<SendEvmTransaction, "to">) =>
-  to !== undefined && isMixedCase(to) ? EvmBytes.checksum : Effect.succeed((address: string) => address)
+const checksumFor = ({ to, calls = [] }: Pick<SendEvmTransaction, "to" | "calls">) =>
+  [to ?? "", ...calls.map((call) => call.to)].some(isMixedCase)
+    ? EvmBytes.checksum
+    : Effect.succeed((address: string) => address)
 
 const isAddress = Schema.is(CheckedEvmAddress)
 
@@ -106,9 +109,10 @@ export const policyViolations = (body: SendEvmTransaction, target: EvmTarget) =>
 
 /** What the limits of the API key do not allow. Fees per day are summed by the ledger. */
 const limitViolation = (
-  { value, to, data }: SendEvmTransaction,
+  { value, to, data, calls }: SendEvmTransaction,
   limits: NetworkLimits | undefined
 ): Violation | undefined => {
+  if (limits !== undefined && calls !== undefined) return limitFaults(calls, limits)[0]
   const receivers = [{ field: "to", address: to ?? contractCreation }]
   return limits === undefined ? undefined : exceeded("evm", { value, receivers, call: { to, data } }, limits)
 }
@@ -265,14 +269,8 @@ const makeSimulation = Effect.gen(function* () {
 
   const askNode = Effect.fnUntraced(function* (node: RpcNode, body: SendEvmTransaction, sender: EvmSender) {
     const { relayer, numbers } = sender
-    const { to, value, data } = body
     const route = routeOf(body, evmTermsOf(sender))
-    const call = {
-      from: relayer.address,
-      value,
-      ...(to === undefined ? {} : { to }),
-      ...(data === undefined ? {} : { data })
-    }
+    const call = { from: relayer.address, ...wireOf(body, relayer.address) }
     const [head, balance, estimate, dataFee, noopDataFee, code] = yield* Effect.all(
       [
         node.call(blockAt("latest")),

@@ -14,6 +14,7 @@ import type { Route } from "../../core/Transaction.ts"
 import { timing } from "../../core/TransactionRequests.ts"
 import { defaultValidity } from "../../core/TransactionValues.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
+import { batchFaults, policyFaults, wireOf } from "./Batch.ts"
 import { byteLength, givenFees, minimumGas } from "./Costs.ts"
 import type { EvmTarget, EvmTerms, Request } from "./Evm.ts"
 import { initCode, networkNumbers, privateValidity } from "./EvmNumbers.ts"
@@ -26,8 +27,10 @@ type FieldRule = (request: SendEvmTransaction) => Violation | undefined
 
 const violation = (field: string, message: string): Violation => ({ field, message })
 
-const hasEffect: FieldRule = ({ to, data }) =>
-  to === undefined && data === undefined ? violation("to", "is required unless data is given") : undefined
+const hasEffect: FieldRule = ({ to, data, calls }) =>
+  to === undefined && data === undefined && calls === undefined
+    ? violation("to", "is required unless data or calls is given")
+    : undefined
 
 const oneKindOfPrice: FieldRule = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas, speed }) => {
   const isDynamic = max_fee_per_gas !== undefined || max_priority_fee_per_gas !== undefined
@@ -50,10 +53,15 @@ const bothDynamicFees: FieldRule = ({ max_fee_per_gas, max_priority_fee_per_gas 
     : undefined
 }
 
-const enoughGas: FieldRule = ({ to, data = "0x", gas_limit, simulate }) => {
+/** Any account: its address has no influence on the gas. */
+const anyAccount = `0x${"00".repeat(20)}`
+
+const enoughGas: FieldRule = (request) => {
+  const { gas_limit, simulate } = request
   if (gas_limit === undefined) {
     return simulate === false ? violation("gas_limit", "is required if simulate is false") : undefined
   }
+  const { to, data = "0x" } = wireOf(request, anyAccount)
   const least = minimumGas(to === undefined ? { data } : { to, data })
   return gas_limit < least ? violation("gas_limit", `must be at least ${least} for this data`) : undefined
 }
@@ -80,12 +88,18 @@ export const isOwnCall = ({ to, data = "0x" }: Pick<Request, "to" | "data">, add
 /** A list allows its entries, and the relayer's own address without data; the empty list allows only that. */
 export const isReceiverAllowed = (request: Request, { address, receivers }: EvmTerms): boolean =>
   receivers === undefined ||
-  (!isOwnCall(request, address) && includes("evm", receivers, request.to ?? contractCreation))
+  (request.calls === undefined
+    ? isSingleAllowed(request, address, receivers)
+    : policyFaults(request.calls, { receivers }).length === 0)
+
+const isSingleAllowed = (request: Request, address: string, receivers: ReadonlyArray<string>): boolean =>
+  !isOwnCall(request, address) && includes("evm", receivers, request.to ?? contractCreation)
 
 /** A list of selectors allows the calls in it, and a plain transfer to the relayer's own address. */
 export const isCallAllowed = (request: Request, { address, selectors }: EvmTerms): boolean => {
   if (selectors === undefined) return true
-  const { to, data = "0x" } = request
+  const { to, calls, data = "0x" } = request
+  if (calls !== undefined) return policyFaults(calls, { selectors }).length === 0
   if (to !== undefined && includes("evm", [address], to)) return data === "0x"
   return isCallListed(selectors, request)
 }
@@ -125,17 +139,29 @@ export const checksumFault = (to: string, of: Admission["checksum"]): Violation 
     ? { field: "to", message: "has a wrong checksum (EIP-55); check it, or write it in lower case" }
     : undefined
 
+const callChecksums = ({ calls = [] }: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> =>
+  calls.flatMap(({ to }, index) => {
+    const fault = checksumFault(to, admission.checksum)
+    return fault === undefined ? [] : [{ ...fault, field: `calls.${index}.to` }]
+  })
+
 const checksum: Rule = ({ to }, admission) => (to === undefined ? undefined : checksumFault(to, admission.checksum))
 
+/** Each call of many is named by itself. */
+const inCalls = ({ calls }: Request, { receivers, selectors }: Pick<EvmTerms, "receivers" | "selectors">) =>
+  calls === undefined
+    ? []
+    : policyFaults(calls, { ...present("receivers", receivers), ...present("selectors", selectors) })
+
 const receiver: TermsRule = (request, { terms }) => {
-  if (isReceiverAllowed(request, terms)) return undefined
+  if (request.calls !== undefined || isReceiverAllowed(request, terms)) return undefined
   return isOwnCall(request, terms.address)
     ? ownCall("of a relayer whose policy has whitelist_receivers")
     : { field: "to", message: "is not in whitelist_receivers of the relayer's policy" }
 }
 
 const called: TermsRule = (request, { terms }) => {
-  if (isCallAllowed(request, terms)) return undefined
+  if (request.calls !== undefined || isCallAllowed(request, terms)) return undefined
   return isOwnCall(request, terms.address)
     ? ownCall("of a relayer whose policy has whitelist_selectors")
     : { field: "data", message: "calls nothing that is in whitelist_selectors of the relayer's policy" }
@@ -209,8 +235,8 @@ const privateTip = (
     ? { field: "max_priority_fee_per_gas", message: "must be at least 1 for a private transaction" }
     : undefined
 
-const creation: Rule = ({ to, data = "0x" }) =>
-  to === undefined && byteLength(data) > initCode.maxBytes
+const creation: Rule = ({ to, data = "0x", calls }) =>
+  to === undefined && calls === undefined && byteLength(data) > initCode.maxBytes
     ? { field: "data", message: `must be at most ${initCode.maxBytes} bytes of init code (EIP-3860)` }
     : undefined
 
@@ -241,17 +267,24 @@ const rules: ReadonlyArray<Rule> = [
   ...policyRules
 ]
 
-export const policyViolationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> =>
-  policyRules.flatMap((rule) => rule(request, admission) ?? [])
+export const policyViolationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> => [
+  ...policyRules.flatMap((rule) => rule(request, admission) ?? []),
+  ...inCalls(request, admission.terms)
+]
 
 /** What admission would say about a stored request under these terms, whatever the time is. */
-export const storedViolationsOf = (request: Request, terms: EvmTerms): ReadonlyArray<Violation> =>
-  [gasLimit, privateTip, ...policyRules].flatMap((rule) => rule(request, { terms }) ?? [])
+export const storedViolationsOf = (request: Request, terms: EvmTerms): ReadonlyArray<Violation> => [
+  ...[gasLimit, privateTip, ...policyRules].flatMap((rule) => rule(request, { terms }) ?? []),
+  ...inCalls(request, terms)
+]
 
 /** Everything that is wrong with a request that was decoded, a field each. Empty: it is admitted. */
 export const violationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> => [
   ...inconsistenciesOf(request),
-  ...rules.flatMap((rule) => rule(request, admission) ?? [])
+  ...batchFaults(request, admission.terms.address),
+  ...rules.flatMap((rule) => rule(request, admission) ?? []),
+  ...callChecksums(request, admission),
+  ...inCalls(request, admission.terms)
 ]
 
 // What the policy of an evm relayer and its network mean for its transactions. Admission, lanes and simulation read the policy

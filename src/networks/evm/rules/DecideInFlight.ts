@@ -16,6 +16,7 @@ import type { Moment } from "../../core/TransactionValues.ts"
 import { endOf } from "../../core/Transition.ts"
 import { isOwnCall } from "./Admission.ts"
 import { availableOf, evmReservationOf, withPayment } from "./Costs.ts"
+import { askCode, isBound, isJudgedByCode, judgedByCode, needsCode, unfitFurther } from "./Delegation.ts"
 import { depthOf, isDeep, isPrivate, nonceOf, noncesOf, requiredNonceOf, verdictOn } from "./Evm.ts"
 import type { Evm, ForeignCall, Seen } from "./Evm.ts"
 import { indexPatience, privateBlocks, unknownRefusalsBeforeHold } from "./EvmNumbers.ts"
@@ -145,7 +146,10 @@ const receipt: Row<Evm, Seen> = (situation) => {
     if (sight?._tag !== "Receipt") continue
     const receipt = withPayment(attempt, sight.receipt)
     const { height, isSuccess } = receipt
-    const isMined = isSuccess || isNoop(attempt)
+    const isMined = isSuccess || isNoop(attempt) || isJudgedByCode(transaction, attempt)
+    if (needsCode(transaction, attempt, isSuccess) && receipt.details.code === undefined && view.codeAt === undefined) {
+      return askCode(situation, attempt, receipt)
+    }
     // Clients take `mined` for success, and this request will still be executed.
     const isShownMined = isMined && !(isNoop(attempt) && isYielding(transaction))
     const isWanted = terms.wantsRevertReason
@@ -167,7 +171,7 @@ const receipt: Row<Evm, Seen> = (situation) => {
 
 /** From here on only a no-op is signed at the nonce. */
 const deadline: Row<Evm, Seen> = ({ transaction, now }) => {
-  if (transaction.intent !== "execute" || now < transaction.validUntil) return undefined
+  if (transaction.intent !== "execute" || now < transaction.validUntil || isBound(transaction)) return undefined
   return [Command.Intend({ intent: "expire", cause: cause("expiring") }), Command.PollAt({ at: now })]
 }
 
@@ -270,9 +274,17 @@ const forbiddenBy = ({ transaction, terms, view }: Situation<Evm, Seen>, { kind 
 const progress = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   const former = formerOf(situation.transaction)
   if (former === undefined) return hold(situation, cause("sending", { sends: 0 }))
+  const unfit = situation.transaction.intent === "execute" ? unfitFurther(situation) : undefined
+  if (unfit?.clears === true) {
+    return [
+      Command.Intend({ intent: "clear", clearCode: "not_delegated", cause: unfit.cause }),
+      Command.PollAt({ at: situation.now })
+    ]
+  }
   if (needsEstimate(situation, former)) return [ask<Evm>({ _tag: "Estimate" })]
   const due = dueOf(situation, former)
   if (due === undefined) return wait(situation, former, undefined)
+  if (unfit !== undefined) return wait(situation, former, unfit.cause)
   const forbidden = Result.isSuccess(due) ? forbiddenBy(situation, due.success) : undefined
   if (forbidden !== undefined) {
     return [
@@ -376,8 +388,18 @@ const hasYielded = ({ transaction }: Situation<Evm>, { ordinal }: Mined<Evm>): b
 }
 
 /** `alone`: one provider has decided, which the transaction keeps. */
-const settled = (situation: Situation<Evm>, mined: Mined<Evm>, alone: { readonly confirmedBy?: 1 }): Command<Evm> =>
-  hasYielded(situation, mined) ? yielded(situation) : { ...finishOf(situation, mined), ...alone }
+const settled = (
+  situation: Situation<Evm, Seen>,
+  mined: Mined<Evm>,
+  alone: { readonly confirmedBy?: 1 }
+): Commands<Evm> => {
+  if (hasYielded(situation, mined)) return [yielded(situation)]
+  const attempt = situation.transaction.attempts.find(({ ordinal }) => ordinal === mined.ordinal)
+  const judged = attempt === undefined ? undefined : judgedByCode(situation, attempt, mined.receipt)
+  if (judged !== "unknown") return [{ ...(judged ?? finishOf(situation, mined)), ...alone }]
+  if (attempt !== undefined && situation.view.codeAt === undefined) return askCode(situation, attempt, mined.receipt)
+  return hold(situation, cause("providers_unavailable", { block: mined.receipt.height }))
+}
 
 /** The code while the block of its receipt is not final. */
 const waitingCode = (situation: Situation<Evm>, mined: Mined<Evm>) => {
@@ -400,9 +422,9 @@ export const decideMined = (situation: Situation<Evm, Seen>, mined: Mined<Evm>):
     case "Gone":
       return reorged(situation, mined)
     case "Agreed":
-      return [settled(situation, mined, {})]
+      return settled(situation, mined, {})
     case "Alone":
-      return [settled(situation, mined, { confirmedBy: 1 })]
+      return settled(situation, mined, { confirmedBy: 1 })
     case "Outvoted":
       // The provider that is asked first from now on says whether and how it was mined.
       return [Command.Unmine({ cause: cause("providers_disagree", { block }) }), pollNext(situation)]

@@ -26,7 +26,9 @@ import {
   shortageOf
 } from "./Costs.ts"
 import type { Shortage } from "./Costs.ts"
+import { wireOf } from "./Batch.ts"
 import { decideInFlight, decideMined } from "./DecideInFlight.ts"
+import { awaitsQuiet, behindDelegation, decideSecond, isUnsignedSecond, secondOf, unfitBatch } from "./Delegation.ts"
 import { nonceOf, noncesOf, requiredNonceOf } from "./Evm.ts"
 import type { Evm, Seen } from "./Evm.ts"
 import { estimateGrace, maxNonce, predecessorGrace, privateEstimateWait } from "./EvmNumbers.ts"
@@ -38,12 +40,12 @@ import type { Fees, Market } from "./Market.ts"
 
 /** The limit that the request gives, else that of the estimate; without either what the call needs at least. */
 const gasLimitOf = ({ transaction, terms, view }: Situation<Evm, Seen>): bigint => {
-  const { gas_limit, to, data = "0x" } = newestRequest(transaction)
-  if (gas_limit !== undefined) return gas_limit
+  const request = newestRequest(transaction)
+  if (request.gas_limit !== undefined) return request.gas_limit
   const { estimate } = view
-  return estimate?._tag === "Gas"
-    ? estimatedLimitOf(estimate.gas, gasCapsOf(view.head, terms.network))
-    : minimumGas(to === undefined ? { data } : { to, data })
+  if (estimate?._tag === "Gas") return estimatedLimitOf(estimate.gas, gasCapsOf(view.head, terms.network))
+  const { to, data = "0x" } = wireOf(request, terms.address)
+  return minimumGas(to === undefined ? { data } : { to, data })
 }
 
 const chargedOf = (situation: Situation<Evm, Seen>) => chargesOf(gasLimitOf(situation), situation.view)
@@ -215,7 +217,14 @@ const sign = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   if (known === undefined) return hold(situation, cause("providers_unavailable"), "providers")
   const why = cause("sending", { price: maxFeeOf(known.fees), sends: 0 })
   const offer = { fees: known.fees, ...chargedOf(situation) }
-  const signature = signed<Evm>({ kind: "original", offer, maxFee: maxFeesOf(offer), cause: why })
+  const next = secondOf(situation)
+  const signature = signed<Evm>({
+    kind: "original",
+    offer,
+    maxFee: maxFeesOf(offer),
+    cause: why,
+    ...present("next", next)
+  })
   return [signature, pollNext(situation)]
 }
 
@@ -231,6 +240,9 @@ const decideFirstSignature = firstOf<Evm, Seen>(
     gasAboveBlock,
     ownCall,
     noPrivateProviders,
+    behindDelegation,
+    awaitsQuiet,
+    unfitBatch,
     rows.signer,
     rows.windowFull,
     behindRefused,
@@ -335,6 +347,7 @@ const decideWithNonce = (situation: Situation<Evm>): Commands<Evm> => {
   if (Rows.isOnOtherChain(situation)) return hold(situation, cause("chain_changed"))
   if (view._tag === "Unreachable") return sentUnseen(situation, view)
   const seen = { ...situation, view }
+  if (isUnsignedSecond(transaction)) return decideSecond(seen)
   return transaction.mined === undefined ? decideInFlight(seen) : decideMined(seen, transaction.mined)
 }
 

@@ -16,7 +16,22 @@ export interface DelegateState {
   readonly beacon?: string
 }
 
-export const isSameState = (one: DelegateState, other: DelegateState): boolean =>
+/** What a caller has asked for and the service has checked. Addresses are in lower case. */
+export interface DelegationFacts extends Partial<DelegateState> {
+  /** The zero address ends a delegation, and has no code. */
+  readonly delegate: string
+  /** Whether contracts accept signatures of the account's own key. */
+  readonly takesSignatures: boolean
+}
+
+/** What a lane remembers of the newest delegation of its account that has bytes. */
+export interface DelegationRecord extends DelegationFacts {
+  /** Of the transaction. Its authorization uses the next one. */
+  readonly nonce: number
+  readonly generation: number
+}
+
+export const isSameState = (one: Partial<DelegateState>, other: Partial<DelegateState>): boolean =>
   one.codeHash === other.codeHash && one.implementation === other.implementation && one.beacon === other.beacon
 
 /** The address in a word of storage. Undefined: the slot is empty. */
@@ -80,3 +95,6 @@ export const codeFault = (delegate: string, code: string, account: string): stri
 /** What is wrong with a proxy that the caller has not accepted. */
 export const proxyFault =
   "is a proxy, whose code can be replaced without a trace at the account; name the contract behind it, or set accept_proxy"
+
+/** Where an open delegation of a lane is. */
+export type DelegationStage = "waiting" | "signed"

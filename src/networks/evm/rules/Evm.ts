@@ -9,6 +9,9 @@ import type { Destination } from "../../core/Rules.ts"
 import { currentAttempts, isFinal, isNoop } from "../../core/Transaction.ts"
 import type { Attempt, Lane, Receipt, Transaction } from "../../core/Transaction.ts"
 import type { Moment, Point, Speed } from "../../core/TransactionValues.ts"
+import { valueOfCalls } from "./Batch.ts"
+import type { BatchCall } from "./Batch.ts"
+import type { DelegationFacts, DelegationRecord, DelegationStage } from "./Delegates.ts"
 import { absencesBeforeRebroadcast } from "./EvmNumbers.ts"
 import type { NetworkNumbers } from "./EvmNumbers.ts"
 import type { EvmTransaction, NonceState, ReplaceEvmTransaction, SendEvmTransaction, Simulation } from "./EvmSchemas.ts"
@@ -88,6 +91,8 @@ export interface ReceiptDetails {
   readonly operatorFee?: bigint
   /** Lower-case hex. Absent: nothing was created. */
   readonly contractAddress?: string
+  /** The code of the account at the block, in lower case. Absent: the effect does not depend on it, or no provider has it. */
+  readonly code?: string
   /** Decoded. Absent: not reverted, not asked for, or not known. */
   readonly revertReason?: string
   /** Whether it ran out of gas, as a node says. Absent: it was not asked, or does not say. */
@@ -280,6 +285,10 @@ export interface Seen {
   readonly isInquired?: true
   /** Whether the account has code: of an EIP-7702 delegation. Absent: no provider shows any. */
   readonly hasCode?: true
+  /** The code of the account, in lower case, as this poll has read it. Absent: it is not known. */
+  readonly code?: string
+  /** The code at the block of the receipt. Absent: this poll did not ask. */
+  readonly codeAt?: { readonly code?: string }
   /** For the newest version of the request. */
   readonly estimate?: Estimate
   /** Gas that a no-op needs on this chain and account. */
@@ -326,6 +335,10 @@ export interface Request {
   readonly wait_for_funds?: boolean
   /** As `TopUpRequest` has it. */
   readonly fails_without_funds?: true
+  /** Calls that the account makes at once. `value` is what they send together, and there is no `to` and no `data`. */
+  readonly calls?: ReadonlyArray<BatchCall>
+  /** The contract that the account delegates to, in lower case: the bytes carry an authorization of the account itself. */
+  readonly delegate?: string
 }
 
 /** The fields of a body that decide about its effect and its price. */
@@ -343,7 +356,11 @@ const effective = [
 ] as const
 
 /** What a body asks for. The rest of it says how the service handles the transaction. */
-export const requestOfBody = (body: SendEvmTransaction | ReplaceEvmTransaction): Request => Struct.pick(body, effective)
+export const requestOfBody = (body: SendEvmTransaction | ReplaceEvmTransaction): Request => {
+  const { calls } = body
+  const request = Struct.pick(body, effective)
+  return calls === undefined ? request : { ...request, calls, value: valueOfCalls(calls) }
+}
 
 /** What an attempt offers, which determines its cost besides its value. */
 export interface Priced {
@@ -388,10 +405,14 @@ export interface EvmSurvey {
   readonly urgency: Speed
   /** How many there are. */
   readonly open: number
+  /** How many of them have a nonce. Absent: none. */
+  readonly placed?: number
   /** Lowest nonce in flight that no node has accepted. Absent: there is none. */
   readonly lowestUnaccepted?: number | undefined
   /** Nonces in flight whose bytes private providers do not get. Absent: there are none. */
   readonly publics?: ReadonlyArray<number>
+  /** Where open delegations of the account are. Absent: there are none. */
+  readonly delegation?: DelegationStage
   /** Whether every node refuses one in flight, of which no node has accepted bytes, in words that nobody understands. */
   readonly isRefused?: true
 }
@@ -415,6 +436,13 @@ export type Question =
       readonly receipt: EvmReceipt
       readonly isWanted: boolean
     }
+  /** Which code the account had at the block of this attempt. `expected`: if the attempt did what it is for. */
+  | {
+      readonly _tag: "CodeAt"
+      readonly ordinal: number
+      readonly receipt: EvmReceipt
+      readonly expected: string
+    }
   /** Whether the newest version would revert now: many private providers include nothing that does. */
   | { readonly _tag: "RevertsNow" }
 
@@ -435,11 +463,11 @@ export interface Evm extends Family {
   readonly quote: never
   readonly build: never
   readonly request: Request
-  readonly facts: {}
+  readonly facts: { readonly delegation?: DelegationFacts }
   readonly offer: Priced
   readonly refusal: Refusal
   readonly details: ReceiptDetails
-  readonly counters: {}
+  readonly counters: { readonly delegation?: DelegationRecord }
   readonly terms: EvmTerms
   readonly survey: EvmSurvey
   readonly seen: Seen

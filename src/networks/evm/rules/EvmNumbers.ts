@@ -15,9 +15,6 @@ export const absencesBeforeRebroadcast = 2
 /** Accepted sends of the same bytes that a node has dropped, before a transaction shows that nodes do not keep it. */
 export const dropsBeforeShown = 2
 
-/** Milliseconds after which a lane reads the code of its account again. A signed authorization can set that code in any block. */
-export const accountCodeKept = 12 * second
-
 /** Transactions of a lane in flight. geth guarantees 16 executable slots per account and queues 64. */
 const window = 64
 
@@ -266,6 +263,12 @@ export const pollInterval = ({ blockTime }: Pick<NetworkNumbers, "blockTime">): 
 /** When the next block is expected to have come. */
 export const nextBlock = (numbers: Pick<NetworkNumbers, "blockTime">, now: Moment): Moment =>
   now + pollInterval(numbers)
+
+/**
+ * Gas for the call of a delegation to its own account, which runs the delegate without data: an empty `receive` takes 55. What it does not
+ * use is not paid.
+ */
+export const delegationCallGas = 30_000n
 
 /** Transactions in flight at most. `code`: of the account itself, `0x` if it has none. */
 export const windowLimitOf = ({ window }: Pick<NetworkNumbers, "window">, code: string): number =>

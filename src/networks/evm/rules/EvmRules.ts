@@ -3,8 +3,9 @@ import { Result, Schema, SchemaTransformation } from "effect"
 import { canonical } from "../../../domain/chain/Amount.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import { cause } from "../../core/Cause.ts"
+import { present } from "../../core/Presentation.ts"
 import type { Cause, Code, Figures } from "../../core/Cause.ts"
-import { cancelOpen, Command, deadlineViolations, replaced, TransactionConflict } from "../../core/Rules.ts"
+import { canReplace, cancelOpen, Command, deadlineViolations, replaced, TransactionConflict } from "../../core/Rules.ts"
 import type { Answer, Cancellation, Heard, Predecessors, Rules } from "../../core/Rules.ts"
 import { afterSend, currentAttempts, isInFlight, isNoop, newestRequest } from "../../core/Transaction.ts"
 import type { Attempt, Transaction } from "../../core/Transaction.ts"
@@ -12,6 +13,7 @@ import { fasterOf, Speed } from "../../core/TransactionValues.ts"
 import type { Moment, Point, TransactionId } from "../../core/TransactionValues.ts"
 import { resolve } from "../../core/Transition.ts"
 import { evmTermsOf, isCallAllowed, isReceiverAllowed } from "./Admission.ts"
+import { exclusiveDelegation, isBatch, isBound, isDelegation, isSameKind, stageOf } from "./Delegation.ts"
 import { costOf, givenFees, maxFeesOf, paidOf, speedOf } from "./Costs.ts"
 import { decide } from "./Decision.ts"
 import { destinationOf, isPrivate, nonceOf } from "./Evm.ts"
@@ -113,6 +115,14 @@ const intend: Cancellation = { _tag: "intend", intent: "cancel", cause: cause("c
 export const cancel = (transaction: Transaction<Evm>): Result.Result<Cancellation, TransactionConflict> => {
   const decided = cancelOpen(transaction)
   if (decided !== undefined) return decided
+  if (isBound(transaction)) {
+    return Result.fail(
+      new TransactionConflict({
+        error:
+          "is a delegation that is signed: its authorization could be used by anybody if a no-op took its nonce. Wait until it is final, and end it with DELETE, or use `nonce/clear`"
+      })
+    )
+  }
   if (transaction.state !== "pending") return Result.succeed(intend)
   // Its bytes may be out although the ledger does not know of them: an operator decides.
   if (transaction.restored) return Result.succeed({ ...intend, cause: cause("restored_unproven") })
@@ -157,6 +167,23 @@ export const feeViolation = (transaction: Transaction<Evm>, request: Request): V
       }
 }
 
+/** A delegation only gets higher prices, and the service raises them itself. */
+const replaceable = (transaction: Transaction<Evm>): Result.Result<void, TransactionConflict> =>
+  isDelegation(transaction)
+    ? Result.fail(
+        new TransactionConflict({ error: "is a delegation: it cannot be replaced, and the service raises its price" })
+      )
+    : canReplace(transaction)
+
+/** A call instead of many, or many instead of one, would be another kind of transaction by mistake. */
+const kindViolation = (transaction: Transaction<Evm>, request: Request): ReadonlyArray<Violation> => {
+  if (isSameKind(transaction, request)) return []
+  const message = isBatch(transaction)
+    ? "is required, because the transaction makes many calls; to send something else, cancel it"
+    : "cannot be given, because the transaction makes a single call; to send many calls, cancel it"
+  return [{ field: "calls", message }]
+}
+
 /** `validUntil`: the new deadline. Absent: the deadline stays. */
 export const replacementViolations = (
   transaction: Transaction<Evm>,
@@ -164,7 +191,11 @@ export const replacementViolations = (
   validUntil: Moment | undefined
 ): ReadonlyArray<Violation> => {
   const fee = feeViolation(transaction, request)
-  return [...(fee === undefined ? [] : [fee]), ...deadlineViolations(transaction, validUntil)]
+  return [
+    ...kindViolation(transaction, request),
+    ...(fee === undefined ? [] : [fee]),
+    ...deadlineViolations(transaction, validUntil)
+  ]
 }
 
 // Transactions that wait for others of their account, and what they show about the one in front.
@@ -228,7 +259,23 @@ const RequestJson = Schema.Struct({
   speed: optional(Speed),
   simulate: optional(Schema.Boolean),
   wait_for_funds: optional(Schema.Boolean),
-  fails_without_funds: optional(Schema.Literal(true))
+  fails_without_funds: optional(Schema.Literal(true)),
+  calls: optional(Schema.Array(Schema.Struct({ to: Schema.String, value: Amount, data: optional(Schema.String) }))),
+  delegate: optional(Schema.String)
+})
+
+const delegationFields = {
+  delegate: Schema.String,
+  codeHash: optional(Schema.String),
+  implementation: optional(Schema.String),
+  beacon: optional(Schema.String),
+  takesSignatures: Schema.Boolean
+}
+
+const FactsJson = Schema.Struct({ delegation: optional(Schema.Struct(delegationFields)) })
+
+const CountersJson = Schema.Struct({
+  delegation: optional(Schema.Struct({ ...delegationFields, nonce: Schema.Int, generation: Schema.Int }))
 })
 
 const charges = { gasLimit: Amount, rollupFee: optional(Amount) }
@@ -270,6 +317,7 @@ const StoredReceipt = Schema.Struct({
   dataFee: optional(Amount),
   operatorFee: optional(Amount),
   contractAddress: optional(Schema.String),
+  code: optional(Schema.String),
   revertReason: optional(Schema.String),
   isOutOfGas: optional(Schema.Boolean)
 })
@@ -280,6 +328,7 @@ const ReceiptDetails = Schema.Struct({
   dataFee: optional(Schema.BigInt),
   operatorFee: optional(Schema.BigInt),
   contractAddress: optional(Schema.String),
+  code: optional(Schema.String),
   revertReason: optional(Schema.String),
   isOutOfGas: optional(Schema.Boolean)
 })
@@ -337,14 +386,16 @@ const isRefusedByAll = (transaction: Transaction<Evm>): boolean => {
 
 const survey = (open: ReadonlyArray<Transaction<Evm>>): EvmSurvey => {
   const publics = publicNonces(open)
-  let found: EvmSurvey = { urgency: "safeLow", open: open.length }
+  const placed = open.filter(({ place }) => place !== undefined).length
+  const common = { open: open.length, ...(placed === 0 ? {} : { placed }), ...present("delegation", stageOf(open)) }
+  let found: EvmSurvey = { urgency: "safeLow", ...common }
   for (const transaction of open) {
     const urgency = fasterOf(found.urgency, speedOf(newestRequest(transaction)))
     const nonce = isInFlight(transaction) && !isAccepted(transaction) ? nonceOf(transaction) : undefined
     const { lowestUnaccepted = nonce, isRefused = isRefusedByAll(transaction) } = found
     found = {
       urgency,
-      open: open.length,
+      ...common,
       ...(isRefused ? { isRefused } : {}),
       lowestUnaccepted:
         nonce === undefined || lowestUnaccepted === undefined ? lowestUnaccepted : Math.min(lowestUnaccepted, nonce)
@@ -356,10 +407,10 @@ const survey = (open: ReadonlyArray<Transaction<Evm>>): EvmSurvey => {
 export const evmRules: Rules<Evm> = {
   type: "evm",
   request: RequestJson,
-  facts: Schema.Struct({}),
+  facts: FactsJson,
   offer: OfferJson,
   refusal: RefusalJson,
-  counters: Schema.Struct({}),
+  counters: CountersJson,
   receipt: ReceiptJson,
   shown: EvmTransaction,
   targetOf: ({ relayer, network }) =>
@@ -369,9 +420,14 @@ export const evmRules: Rules<Evm> = {
     return { chain: `evm:${chainId}`, address: canonical("evm", relayer.address), window }
   },
   pollInterval: ({ network }) => pollInterval(networkNumbers(network)),
-  auditedOf: ({ to, value }) => ({ to, value: String(value) }),
+  auditedOf: ({ to, value, calls, delegate }) => ({
+    to,
+    value: String(value),
+    calls: calls?.map((call) => ({ to: call.to, value: String(call.value) })),
+    delegate
+  }),
   identityOf: () => undefined,
-  exclusiveOf: () => undefined,
+  exclusiveOf: ({ delegate }) => (delegate === undefined ? undefined : exclusiveDelegation),
   termsOf: (target, transaction) => {
     const terms = evmTermsOf(target)
     const request = newestRequest(transaction)
@@ -388,6 +444,7 @@ export const evmRules: Rules<Evm> = {
   maxFeeOf: maxFeesOf,
   hear,
   couldBe,
+  canReplace: replaceable,
   replacementViolations,
   replaced,
   cancel,

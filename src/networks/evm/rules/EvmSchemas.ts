@@ -11,6 +11,7 @@ import { Code } from "../../core/Cause.ts"
 import { neutralAttemptFields, neutralFields, versionField, versionsText } from "../../core/Presentation.ts"
 import { batchOf } from "../../core/TransactionRequests.ts"
 import { ExternalId, MomentFromText, Speed, TransactionId, TransactionStatus } from "../../core/TransactionValues.ts"
+import { batchSize } from "./Batch.ts"
 import { maxDataBytes, maxNonce } from "./EvmNumbers.ts"
 
 // Signatures of messages and of typed data, by an evm relayer.
@@ -142,6 +143,18 @@ export const TransactionAttempt = Schema.Struct({
   block_number: shown(Schema.Natural, "Height of the block with it. Absent if no block has it.", 19_000_000)
 }).annotate({ identifier: "EvmTransactionAttempt", description: "A signed version of the transaction." })
 
+const ShownCall = Schema.Struct({
+  to: field(EvmAddress, "Receiver, or contract that is called.", exampleAddress),
+  value: field(Decimal, "Wei that this call sends.", "1"),
+  data: shown(Shown.Bytes, "Call data.", "0xa9059cbb")
+}).annotate({ identifier: "ShownEvmCall", description: "One of the calls of a transaction." })
+
+const ShownCalls = shown(
+  Schema.Array(ShownCall),
+  "Calls that the account makes at once. `value` is what they send together, and there is no `to`. Absent for a single call.",
+  [{ to: exampleAddress, value: "1" }]
+)
+
 const EvmRequestVersion = Schema.Struct({
   version: versionField,
   value: field(
@@ -152,6 +165,7 @@ const EvmRequestVersion = Schema.Struct({
   ...feeFields,
   to: shown(EvmAddress, "Receiver. Absent for a creation.", exampleAddress),
   data: shown(Shown.Bytes, "Call data or init code.", "0xa9059cbb"),
+  calls: ShownCalls,
   gas_limit: shown(Schema.Natural, "Gas limit. Absent if the service estimates it.", 21_000),
   speed: shown(Speed, "Speed that decides its price, if no fees were given.", "fast")
 }).annotate({ identifier: "EvmRequestVersion", description: "What a caller asked for, in one of its versions." })
@@ -183,6 +197,12 @@ export const EvmTransaction = Schema.Struct({
   from: field(EvmAddress, "Address of the relayer.", exampleAddress.toLowerCase()),
   to: shown(EvmAddress, "Receiver. Absent for a creation.", exampleAddress),
   data: shown(Shown.Bytes, "Call data or init code.", "0xa9059cbb"),
+  calls: ShownCalls,
+  delegate: shown(
+    EvmAddress,
+    "Contract that the account delegates to by this transaction; the zero address ends the delegation. Absent for all other transactions.",
+    exampleAddress.toLowerCase()
+  ),
   signature: shown(EvmSignature, "Signature of the attempt that `hash` names.", {
     r: "1a".repeat(32),
     s: "2b".repeat(32),
@@ -243,6 +263,23 @@ const documented = <const T>(description: string, example: T, unit?: Unit) => ({
 
 const exampleReceiver = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
+const Call = Schema.Struct({
+  to: field(CheckedEvmAddress, "Receiver, or contract that is called. Not the account itself.", exampleReceiver),
+  value: measured(
+    field(Wei, "Wei that this call sends. The default is 0.", "1000000000000000").pipe(
+      Schema.withDecodingDefaultKey(Effect.succeed(0))
+    ),
+    "native"
+  ),
+  data: maybe(EvmData, documented("Call data.", "0xa9059cbb"))
+}).annotate({ identifier: "EvmCall", description: "One of the calls that an account makes in one transaction." })
+
+const Calls = Schema.Array(Call).check(
+  Schema.isBetweenLength(batchSize.minimum, batchSize.maximum, {
+    expected: `${batchSize.minimum} to ${batchSize.maximum} calls`
+  })
+)
+
 const sendFields = {
   // `Admission.ts` checks the checksum of mixed case.
   to: maybe(
@@ -256,6 +293,16 @@ const sendFields = {
     "native"
   ),
   data: maybe(EvmData, documented("Call data, or init code of a creation.", "0xa9059cbb")),
+  calls: maybe(
+    Calls,
+    documented(
+      "Calls that the relayer's account makes in one transaction, instead of `to`, `value` and `data`: all of them, or none if one fails. The account has to delegate to an executor (`POST …/delegation`).",
+      [
+        { to: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", value: "1" },
+        { to: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", value: "2" }
+      ]
+    )
+  ),
   gas_limit: maybe(GasLimit, documented("Gas limit. If absent, it is estimated.", 21_000)),
   gas_price: maybe(
     WeiPerGas,

@@ -26,6 +26,7 @@ import type { Identity } from "../../core/Presentation.ts"
 import { isNoop, newestRequest, requestOf } from "../../core/Transaction.ts"
 import type { Attempt, Mined, Transaction } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
+import type { BatchCall } from "./Batch.ts"
 import { givenFees, paidOf, speedOf } from "./Costs.ts"
 import { attemptNonceOf, nonceOf } from "./Evm.ts"
 import type { Evm, Request } from "./Evm.ts"
@@ -110,6 +111,23 @@ const waiting = {
           next: "It waits for transactions that use the nonces in between; without any, it fails."
         }
   },
+  waits_for_delegation: ({ nonce, in_flight }) => {
+    if (in_flight !== undefined) {
+      return {
+        reason: `It changes what its account delegates to, and ${transactions(in_flight)} of the account are not final.`,
+        next: "It is signed when they are final. Nothing else of the account is signed before it."
+      }
+    }
+    return nonce === undefined
+      ? {
+          reason: "The delegation of its account is not final.",
+          next: "It is signed when the delegation is final, and fails without a nonce if the account delegates to nothing."
+        }
+      : {
+          reason: `The authorization of a delegation is to use nonce ${nonce}.`,
+          next: "If it does not, a no-op uses the nonce at once, because the authorization would be valid for anybody."
+        }
+  },
   nonce_taken: ({ nonce, hash }) => ({
     reason: `Another transaction of the account${hashed(hash)} used its nonce ${number(nonce)}, so none of its attempts can be mined.`,
     next: "It gets a new nonce. Somebody else signs with this key: give the service a key of its own."
@@ -169,6 +187,10 @@ const held = {
           reason: `The chain counts ${transactions(count)} of the account, and no provider has shown yet which transaction used nonce ${nonce}. It could be one that the database has forgotten.`,
           next: "The next provider is asked with the next block. If none can show it, open transactions wait for the decision of an operator after ten polls. An RPC URL with history helps."
         },
+  delegate_changed: ({ error }) => ({
+    reason: `What its account delegates to has changed since the delegation${because(error)}.`,
+    next: "It is not signed. Check the contract, then delegate again with `POST /api/v1/relayers/{id}/delegation`, or end the delegation."
+  }),
   deep_reorg: ({ nonce, count }) => ({
     reason: `The chain has dropped transactions that were final: it counts ${number(count)}, and this one has nonce ${number(nonce)}.`,
     next: "The dropped transactions are sent again, then this one is mined."
@@ -301,6 +323,15 @@ const ended = {
     final(
       "Its data would call the code of its own account, which can call anybody with any value. It was not executed."
     ),
+  not_delegated: ({ block }) =>
+    final(
+      block === undefined
+        ? "Its account does not run the executor that it delegated to, so its calls were not made. No nonce was used, or a no-op has used it."
+        : `Its account did not run the executor in block ${block}: the calls were not made, although the transaction is in the block.`
+    ),
+  delegation_without_effect: ({ block }) =>
+    final(`It is in block ${number(block)}, and the account does not have the code of the delegation there.`),
+  used_by_authorization: ({ nonce }) => final(`The authorization of a delegation has used nonce ${number(nonce)}.`),
   reverted: ({ revert_reason }) => final(`It was mined and reverted${because(revert_reason)}.`),
   out_of_gas: () => final("It was mined and used all of its gas. A higher `gas_limit` helps."),
   refused_by_all: () => final("Every node refused it for good, and a no-op has used its nonce."),
@@ -320,6 +351,7 @@ const clearing: Partial<Record<KnownCode, string>> = {
   canceled: "An operator has cleared its nonce",
   refused_by_all: "Every node refused it for good",
   own_account_has_code: "Its new version would call the code of its own account",
+  not_delegated: "Its account does not run the executor that makes its calls",
   policy_changed: "The relayer's policy, or a limit of the API key, no longer allows it",
   gap_filled: "Nothing else uses its nonce"
 }
@@ -431,6 +463,8 @@ const minedAs = ({ attempts, mined }: Transaction<Evm>): EvmTransaction["mined_a
   return found && (isNoop(found) ? "noop" : "call")
 }
 
+const shownCall = ({ to, value, data }: BatchCall) => ({ to, value, ...present("data", data) })
+
 const requestFields = (request: Request, attempt: Attempt<Evm> | undefined) => {
   const gas = attempt === undefined || isNoop(attempt) ? request.gas_limit : attempt.offer.gasLimit
   return {
@@ -438,6 +472,7 @@ const requestFields = (request: Request, attempt: Attempt<Evm> | undefined) => {
     ...feesOf(attempt?.offer.fees ?? givenFees(request)),
     ...present("to", request.to),
     ...present("data", request.data),
+    ...present("calls", request.calls?.map(shownCall)),
     ...present("gas_limit", gas === undefined ? undefined : Number(gas)),
     ...(givenFees(request) === undefined ? { speed: speedOf(request) } : {})
   }
@@ -467,6 +502,7 @@ export const show = (transaction: Transaction<Evm>, identity: Identity, raw?: Ui
     ...requestFields(shownRequest(transaction, attempt), attempt),
     ...present("nonce", nonceOf(transaction)),
     ...routeFields(transaction),
+    ...present("delegate", newestRequest(transaction).delegate),
     ...present("signature", raw && signatureOf(raw)),
     ...present("mined_as", minedAs(transaction)),
     ...(attempts.length === 0 ? {} : { attempts: attempts.map((one) => attemptOf(transaction, one)) }),

@@ -476,6 +476,8 @@ export const yieldsNonce = (
   const { intent, yields = 0 } = transaction
   const request = requestOf(transaction, newest)
   if (intent !== "execute" || !isLimitedAlone(request, blocked) || newest.firstSent === undefined) return undefined
+  // Its authorization would be valid for anybody from then on.
+  if (request.delegate !== undefined) return undefined
   if (blocked.code !== "below_base_fee" || !isHead(situation) || yields >= yielding.atMost) return undefined
   const at = { at: now, height: view.head.number }
   if (!hasOthersBehind(situation) || !isPatienceOver(speedOf(request), newest.firstSent, at, yielding.patience)) {

@@ -3,6 +3,7 @@
 import { currentAttempts } from "../../core/Transaction.ts"
 import type { Transaction } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
+import { wireOf } from "./Batch.ts"
 import { attemptNonceOf, isAgreed, nonceOf } from "./Evm.ts"
 import type { Evm, ForeignCall, Nonces, Request, Seen, TakerEvidence } from "./Evm.ts"
 import { maxNonce } from "./EvmNumbers.ts"
@@ -208,5 +209,8 @@ const hasHad = (transaction: Transaction<Evm>, nonce: number | undefined): boole
   nonce !== undefined &&
   (nonceOf(transaction) === nonce || transaction.attempts.some((attempt) => attemptNonceOf(attempt) === nonce))
 
-const matches = ({ to, value, data = "0x" }: Request, call: ForeignCall): boolean =>
-  to?.toLowerCase() === call.to && value === call.value && data.toLowerCase() === call.data
+/** The data of many calls names all that they do, so that the account that makes them need not be compared. */
+const matches = (request: Request, call: ForeignCall): boolean => {
+  const { to, value, data = "0x" } = wireOf(request, call.to ?? "")
+  return to?.toLowerCase() === call.to && value === call.value && data.toLowerCase() === call.data
+}

@@ -1,7 +1,14 @@
 // Transactions, lanes and views for tests of single decisions. Each test names only what it is about.
 import * as Queue from "../../../../src/networks/core/Queue.ts"
 import type { Command, LaneSituation, Situation, Unreachable } from "../../../../src/networks/core/Rules.ts"
-import type { Attempt, Receipt, RestOfLane, Terms, Transaction } from "../../../../src/networks/core/Transaction.ts"
+import type {
+  Attempt,
+  LaneAccount,
+  Receipt,
+  RestOfLane,
+  Terms,
+  Transaction
+} from "../../../../src/networks/core/Transaction.ts"
 import { maxFeesOf, paidOf } from "../../../../src/networks/evm/rules/Costs.ts"
 import { decide } from "../../../../src/networks/evm/rules/Decision.ts"
 import { laneOf } from "../../../../src/networks/evm/rules/Evm.ts"
@@ -29,7 +36,7 @@ type AttemptFields = Partial<Attempt<Evm>> & {
 }
 
 /** The place of a nonce of the account. */
-const at = (nonce: number) => ({ account: address, sequence: BigInt(nonce) })
+export const at = (nonce: number) => ({ account: address, sequence: BigInt(nonce) })
 
 export const attempt = (ordinal: number, over: AttemptFields = {}): Attempt<Evm> => {
   const { nonce = 5, fees, gasLimit = 21_000n, rollupFee, ...others } = over
@@ -100,16 +107,42 @@ export const receiptIn = (block: number, over: ReceiptFields = {}): Receipt<Evm>
 export const mined = (over: TransactionFields = {}, ordinal = 1, receipt: ReceiptFields = {}): Transaction<Evm> =>
   submitted({ state: "mined", mined: { ordinal, receipt: receiptIn(100, receipt) }, ...over })
 
+// Many calls of an account that delegates.
+
+export const delegate = `0x${"de".repeat(20)}`
+
+export const delegationCode = `0xef0100${delegate.slice(2)}`
+
+/** Two calls, which send 3 wei. */
+export const batch: Transaction<Evm> = pending({
+  versions: [
+    {
+      value: 3n,
+      gas_limit: 100_000n,
+      calls: [
+        { to: "0x01", value: 1n },
+        { to: "0x02", value: 2n, data: "0x01020304" }
+      ]
+    }
+  ]
+})
+
 /** What a test names of the rest of the lane. */
 type RestFields = Partial<RestOfLane<Evm>> & Partial<Evm["survey"]> & { readonly arePredecessorsAccepted?: boolean }
 
 export const others = (over: RestFields = {}): RestOfLane<Evm> => {
-  const { urgency = "safeLow", open = 1, arePredecessorsAccepted = true, ...fields } = over
+  const { urgency = "safeLow", open = 1, arePredecessorsAccepted = true, delegation, placed, ...fields } = over
   return {
     inFlight: 0,
     reserved: 0n,
     isPendingBefore: false,
-    survey: { urgency, open, ...(arePredecessorsAccepted ? {} : { lowestUnaccepted: 0 }) },
+    survey: {
+      urgency,
+      open,
+      ...(arePredecessorsAccepted ? {} : { lowestUnaccepted: 0 }),
+      ...(delegation === undefined ? {} : { delegation }),
+      ...(placed === undefined ? {} : { placed })
+    },
     ...fields
   }
 }
@@ -136,6 +169,8 @@ export interface LaneFields extends Pick<
 > {
   readonly lane: ReturnType<typeof newLane>
   readonly others: RestOfLane<Evm>
+  /** What the lane remembers of its account besides nonces, and what a check has found. */
+  readonly account?: Pick<LaneAccount<Evm>, "counters" | "watched">
 }
 
 /** A lane whose next nonce is 5. */
@@ -146,6 +181,13 @@ export const lane = (over: Partial<LaneFields> = {}): LaneFields => ({
   isDeepReorg: false,
   ...over
 })
+
+/** A lane whose account has delegated at nonce 1. */
+export const delegated = (account: LaneFields["account"] = {}, over: Partial<LaneFields> = {}): LaneFields =>
+  lane({
+    account: { counters: { delegation: { delegate, takesSignatures: true, nonce: 1, generation: 0 } }, ...account },
+    ...over
+  })
 
 /** The chain at block 100, final up to 98, with 5 transactions of the account. */
 export const seen = (over: Partial<Seen> = {}): Seen => ({
@@ -171,10 +213,15 @@ export const agreed = (hash = "block-100", isSuccess = true): NonNullable<Seen["
 
 export const commandsOf = (
   transaction: Transaction<Evm>,
-  { lane: nonces, others: rest, ...situation }: LaneFields = lane(),
+  { lane: nonces, others: rest, account = {}, ...situation }: LaneFields = lane(),
   view: Seen | Unreachable = seen(),
   moment = now
-): ReadonlyArray<Command<Evm>> => decide({ ...situation, lane: laneOf(nonces), rest, transaction, view, now: moment })
+): ReadonlyArray<Command<Evm>> => {
+  const found = laneOf(nonces)
+  const [own] = found.accounts
+  const remembering = { ...found, accounts: [{ ...own, ...account }] as const }
+  return decide({ ...situation, lane: remembering, rest, transaction, view, now: moment })
+}
 
 /** The neutral functions with the rules of evm. */
 export const totalsOf = (

@@ -1,0 +1,59 @@
+// What only delegations of the lane's own account ask: the gas of one, and the code that the account had at a block.
+import { Effect, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import type { Providers } from "../../../server/chains/Providers.ts"
+import type { RpcNode } from "../../../server/chains/RpcNode.ts"
+import * as LocalKey from "../../../server/signers/backends/LocalKey.ts"
+import * as EvmBytes from "../chain/EvmBytes.ts"
+import { codeOf, readEstimate } from "../chain/EvmCalls.ts"
+import { forNodes } from "../rules/Authorizations.ts"
+import type { Estimate } from "../rules/Evm.ts"
+import { delegationCallGas } from "../rules/EvmNumbers.ts"
+
+// The gas of a delegation. The authorization of the account itself is shown to no node before it is committed: with it, whoever sees it could
+// delegate the account. A key that is made for the question signs one of another account, which costs at least as much.
+
+interface DelegationCall {
+  readonly account: string
+  readonly delegate: string
+  readonly chainId: number
+}
+
+/** An authorization of an account that nothing was ever sent to. */
+const throwaway = ({ delegate, chainId }: Pick<DelegationCall, "delegate" | "chainId">) => {
+  const key = LocalKey.make(Redacted.make(`0x${randomBytes(32).toString("hex")}`))
+  return EvmBytes.authorize({ chainId, address: delegate, nonce: 0 }, (digest) => key.sign("secp256k1", digest))
+}
+
+/** Fails if the provider only says that it has too much to do. */
+export const estimateDelegation = Effect.fnUntraced(function* (node: RpcNode, call: DelegationCall) {
+  const { account } = call
+  const entry = yield* Effect.orDie(throwaway(call))
+  const params = [{ from: account, to: account, value: "0x0", authorizationList: [forNodes(entry)] }]
+  const found = readEstimate(yield* node.ask({ method: "eth_estimateGas", params }))
+  if (found._tag === "Gas") return { ...found, gas: found.gas + delegationCallGas } satisfies Estimate
+  return found._tag === "Reverts"
+    ? ({ _tag: "Refused", words: found.reason ?? "it reverts" } satisfies Estimate)
+    : found
+})
+
+/**
+ * The code of an account at a height. That it is another one than `expected` is believed only if a second provider has the same: a caller
+ * would send calls again that were made. Undefined: it is not known.
+ */
+export const codeAt = Effect.fnUntraced(function* (
+  providers: Providers,
+  address: string,
+  { height, expected }: { readonly height: number; readonly expected: string }
+) {
+  const read = (node: RpcNode) => Effect.map(node.call(codeOf(address, height)), (code) => code.toLowerCase())
+  const agreed = providers.first(
+    Effect.fnUntraced(function* (node) {
+      const code = yield* read(node)
+      if (code === expected) return code
+      const second = yield* providers.second(node, read)
+      return second === "not_configured" || second === code ? code : undefined
+    })
+  )
+  return yield* Effect.orElseSucceed(agreed, () => undefined)
+})
