@@ -2,6 +2,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AuditApi } from "./AuditApi.ts"
 import { ClaimsApi } from "./ClaimsApi.ts"
+import { DelegationsApi } from "./DelegationsApi.ts"
 import { NoncesApi } from "./NoncesApi.ts"
 import { ConfigurationApi } from "./ConfigurationApi.ts"
 import { SignersApi } from "./SignersApi.ts"
@@ -27,6 +28,7 @@ const endpoints = HttpApi.make("effect-relayer")
   .add(SponsoredApi)
   .add(NodeCallsApi)
   .add(NoncesApi)
+  .add(DelegationsApi)
   .add(PoliciesApi)
   .add(FeesApi)
   .add(SignersApi)

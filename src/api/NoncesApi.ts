@@ -36,18 +36,23 @@ export class NoncesApi extends Endpoint.group(
     scope: "transactions:write",
     summary: "Accept the chain's count, and decide about unproven transactions",
     description:
-      "Resolves the code `nonce_ahead`: the service accepts the chain's count when it reads it next. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. A transaction that has a nonce is decided only after every provider that answers has that nonce in a final block; before, its bytes can still be mined, and the answer is 409. `give_up` ends it as `failed` if its own bytes are not what used the nonce. Of solana, only transactions without a place can be decided. Audited.",
+      "Resolves the code `nonce_ahead`: the service accepts the chain's count when it reads it next. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. A transaction that has a nonce is decided only after every provider that answers has that nonce in a final block; before, its bytes can still be mined, and the answer is 409. `give_up` ends it as `failed` if its own bytes are not what used the nonce. Of solana, only transactions without a place can be decided. Only a key that may delegate decides about a delegation. Audited.",
     through: [OutboundLimit, Idempotency, RequestBody],
     params,
     payload: Json.optionalBody(ResyncNonce),
     success: Envelope.of(NonceDecision),
-    error: [Errors.TransactionNotFoundError, Errors.TransactionConflictError, ...error]
+    error: [
+      Errors.TransactionNotFoundError,
+      Errors.TransactionConflictError,
+      Errors.TransactionLimitExceededError,
+      ...error
+    ]
   }),
   Endpoint.post("clear", "/:relayer_id/nonce/clear", {
     scope: "transactions:write",
     summary: "Replace open transactions by no-ops",
     description:
-      "A no-op competes with each open transaction for its nonce. The chain decides which one is mined, so that the transaction may still be executed. A no-op follows the market up to the `gas_price_cap` of the relayer; `max_fee_per_gas` is another limit, for a nonce that no block takes within the cap. It applies to all open transactions of the range, also to those that are being canceled. Only for evm: 409 for stellar, whose accounts have no gaps. Audited.",
+      "A no-op competes with each open transaction for its nonce. The chain decides which one is mined, so that the transaction may still be executed. A no-op follows the market up to the `gas_price_cap` of the relayer; `max_fee_per_gas` is another limit, for a nonce that no block takes within the cap. It applies to all open transactions of the range, also to those that are being canceled. Only a key that may delegate clears a delegation: its authorization can then be used by anybody, until a no-op has used the nonce after it. Only for evm: 409 for stellar, whose accounts have no gaps. Audited.",
     through: [Idempotency, RequestBody],
     params,
     payload: Json.body(ClearNonces),

@@ -28,6 +28,7 @@ import type {
 } from "./transactions/Exchanges.ts"
 import type { Intake, Intakes } from "./transactions/Intake.ts"
 import type { NodeNetwork } from "./transactions/NodePassing.ts"
+import type { DelegationNetwork } from "./transactions/Delegations.ts"
 import type { SequenceNetwork } from "./transactions/Nonces.ts"
 import type { Transactions } from "./transactions/Transactions.ts"
 
@@ -52,6 +53,8 @@ export interface OpenNetwork {
   readonly inspection: ChainKind
   readonly sending: Effect.Effect<SendingNetwork, never, SendingParts>
   readonly intake: Effect.Effect<Intake, never, IntakeParts>
+  /** What accounts delegate to. Absent: accounts of the network do not delegate. */
+  readonly delegations?: Effect.Effect<DelegationNetwork, never, IntakeParts | RequestParts>
   /** The sequences of accounts, for operators. Absent: operators see none. */
   readonly sequences?: Effect.Effect<SequenceNetwork, never, RequestParts>
   /** Absent: relayers of the network answer no JSON-RPC. */

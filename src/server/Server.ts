@@ -20,6 +20,7 @@ import { SearchHttp } from "./search/SearchHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
 import {
   AllTransactionsHttp,
+  DelegationsHttp,
   FeesHttp,
   NodeCallsHttp,
   NoncesHttp,
@@ -80,6 +81,7 @@ const handlers = Layer.mergeAll(
   NodeCallsHttp,
   SponsoredHttp,
   NoncesHttp,
+  DelegationsHttp,
   SigningHttp,
   PoliciesHttp,
   FeesHttp,

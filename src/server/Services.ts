@@ -1,5 +1,6 @@
 // All services of an instance. They require a database. A host program may replace what reaches outside of it.
 import { Duration, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
 import type { Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { AdministratorKeyTooShort } from "../domain/access/ApiKey.ts"
@@ -33,6 +34,7 @@ import { partsOf, ServedNetworks } from "./ServedNetworks.ts"
 import type { ServedNetwork } from "./ServedNetworks.ts"
 import { Hindsight, MessageSigning, Sponsoring, TransactionSigning } from "./transactions/Exchanges.ts"
 import { NodePassing } from "./transactions/NodePassing.ts"
+import { Delegations } from "./transactions/Delegations.ts"
 import { Nonces } from "./transactions/Nonces.ts"
 import { layerTopUpChecks } from "./transactions/TopUpPayments.ts"
 import { Transactions } from "./transactions/Transactions.ts"
@@ -108,6 +110,7 @@ export type Callable =
   | Audit
   | AuditCheckpoints
   | Claims
+  | Delegations
   | Deliveries
   | EventFeed
   | Intakes
@@ -262,7 +265,8 @@ const transactions = Layer.mergeAll(
       TransactionSigning.layer,
       Sponsoring.layer,
       MessageSigning.layer(partsOf(({ messages }) => messages)),
-      Nonces.layer(partsOf(({ sequences }) => sequences))
+      Nonces.layer(partsOf(({ sequences }) => sequences)),
+      Delegations.layer(partsOf(({ delegations }) => delegations)).pipe(Layer.provide(SecureRandom.layerWebCrypto))
     )
   ),
   Layer.provideMerge(Intakes.layer(partsOf(({ intake }) => intake)))

@@ -5,6 +5,7 @@ import * as EvmMarkets from "./chain/EvmMarkets.ts"
 import { evmDialect, evmInspection, EvmNodes, evmQuestions, makeEvmNodes } from "./chain/EvmNodes.ts"
 import * as EvmLane from "./lane/EvmLane.ts"
 import { evmLaneMetrics } from "./lane/EvmLane.ts"
+import * as EvmDelegations from "./requests/EvmDelegations.ts"
 import * as EvmHindsight from "./requests/EvmHindsight.ts"
 import * as EvmIntake from "./requests/EvmIntake.ts"
 import * as EvmNodeCalls from "./requests/EvmNodeCalls.ts"
@@ -24,6 +25,7 @@ export const evm: ServedNetwork = {
       inspection: evmInspection,
       sending: asking(EvmLane.network),
       intake: asking(EvmIntake.make),
+      delegations: asking(EvmDelegations.make),
       sequences: asking(EvmNonces.make),
       nodeCalls: asking(EvmNodeCalls.make),
       messages: makeMessages,

@@ -9,6 +9,7 @@ import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
 import type { Code } from "../../networks/core/Cause.ts"
 import type { LaneKey, TransactionConflict } from "../../networks/core/Rules.ts"
+import type { Watched } from "../../networks/core/Transaction.ts"
 import type { FeeLimitExceeded, RelayerPaused } from "../../networks/core/TransactionLimits.ts"
 import type { Moment, TransactionId, TransactionNotFound } from "../../networks/core/TransactionValues.ts"
 import type { LimitKey } from "./AcceptanceChecks.ts"
@@ -154,6 +155,10 @@ export class Ledger extends Context.Service<
       TransactionNotFound | TransactionConflict | RelayerNotFound | RelayerPaused | BadRequest
     >
 
+    /** The open transaction of the lane that excludes others by this text, as `Rules.exclusiveOf` says. */
+    excluding(key: LaneKey, exclusive: string): Effect.Effect<Option.Option<StoredTransaction>>
+    /** Stores what a check has found out about the account of a lane. */
+    watch(key: LaneKey, watched: Watched): Effect.Effect<void>
     laneById(id: LaneId): Effect.Effect<Option.Option<StoredLane>>
     laneOf(key: LaneKey): Effect.Effect<Option.Option<StoredLane>>
     /** How many transactions of the lane are open. */
@@ -177,10 +182,10 @@ export class Ledger extends Context.Service<
      * An operator says that the chain's count is right, and what becomes of transactions whose fate cannot be proven: all of
      * the lane, or one. Returns those that it decided. Fails if there are none because their sequences are open.
      */
-    resync(
+    resync<E = never>(
       account: Account,
-      decision: Decision
-    ): Effect.Effect<ReadonlyArray<StoredTransaction>, TransactionNotFound | TransactionConflict>
+      decision: Decision<E>
+    ): Effect.Effect<ReadonlyArray<StoredTransaction>, TransactionNotFound | TransactionConflict | E>
     /** Nothing is to happen at the sequences of the relayer's open transactions, from `from` to `to`. */
     clear<E>(account: Account, clearing: Clearing<E>): Effect.Effect<Cleared, E>
     /**

@@ -242,6 +242,11 @@ export const make = Effect.gen(function* () {
       : Effect.map(lanes.find(key), (found) => Option.getOrUndefined(found)?.code)
   }
 
+  const excluding = Effect.fn("Ledger.excluding")(function* (key: LaneKey, exclusive: string) {
+    const found = yield* transactions.find(yield* relayers.excluding(key, exclusive))
+    return Option.fromUndefinedOr(found[0])
+  })
+
   const feesOfLastDay = Effect.fn("Ledger.feesOfLastDay")(function* (limit: LimitKey) {
     return yield* fees.sum(limit, (yield* Clock.currentTimeMillis) - feePeriod)
   })
@@ -272,6 +277,8 @@ export const make = Effect.gen(function* () {
     largestShortage: relayers.largestShortage,
     bytes,
     feesOfLastDay,
+    excluding,
+    watch: lanes.watch,
     laneOf: lanes.find,
     laneById: lanes.findById,
     countLane,

@@ -21,8 +21,10 @@ import * as Writing from "./TransactionWrites.ts"
 import * as TransactionsRepo from "./TransactionsRepo.ts"
 
 /** What an operator says about transactions whose fate cannot be proven. */
-export interface Decision {
+export interface Decision<E = never> {
   readonly answer?: Answer
+  /** Fails if the caller may not decide about this transaction: then nothing is changed. Absent: it may decide about all. */
+  check?(row: StoredTransaction): Effect.Effect<void, E>
   /** As for `resolve`. Absent: no provider was asked, so every sequence is open. */
   readonly usedBelow?: bigint
   /** Absent: all of the lane. */
@@ -64,7 +66,7 @@ export const isShared = new TransactionConflict({
 export const resolutionsOf = (
   rules: Rules,
   rows: ReadonlyArray<StoredTransaction>,
-  { answer, id, usedBelow = 0n }: Decision,
+  { answer, id, usedBelow = 0n }: Omit<Decision, "check">,
   { lane, now }: { readonly lane: Lane; readonly now: Moment }
 ): Result.Result<ReadonlyMap<TransactionId, Command>, TransactionConflict> => {
   if (answer === undefined) return Result.succeed(new Map())
@@ -121,8 +123,8 @@ export const make = Effect.gen(function* () {
   })
 
   const resync = Effect.fn("Ledger.resync")(
-    function* (account: Account, decision: Decision) {
-      const { answer, id } = decision
+    function* <E>(account: Account, decision: Decision<E>) {
+      const { answer, check, id } = decision
       const lane = yield* lanes.findLocked(account)
       if (Option.isNone(lane)) return id === undefined ? [] : yield* new TransactionNotFound({})
       yield* checkShared(lane.value.id)
@@ -139,6 +141,13 @@ export const make = Effect.gen(function* () {
       const [only] = rows
       if (id !== undefined && only === undefined) return yield* new TransactionNotFound({})
       const resolved = yield* Effect.fromResult(resolutionsOf(rules, rows, decision, { lane: lane.value.lane, now }))
+      if (check !== undefined) {
+        yield* Effect.forEach(
+          rows.filter((row) => resolved.has(row.id)),
+          (row) => check(row),
+          { discard: true }
+        )
+      }
       const decided = yield* applyAll(rows, (row) => {
         const command = resolved.get(row.id)
         return command === undefined ? [] : [command]

@@ -4,6 +4,7 @@ import type { Statement } from "effect/sql"
 import { present } from "../../networks/core/Presentation.ts"
 import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import type { Moment } from "../../networks/core/TransactionValues.ts"
+import type { LaneKey } from "../../networks/core/Rules.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 import type { Account, StoredTransaction } from "./LedgerEntries.ts"
@@ -76,6 +77,17 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(readIds),
       Effect.map(([row]) => Option.fromUndefinedOr(row?.id)),
       query("RelayerTransactionsRepo.bySequence")
+    )
+
+  /** The open transaction of a lane that excludes others by this text. */
+  const excluding = ({ chain, address }: LaneKey, exclusive: string) =>
+    sql`
+      SELECT t.id FROM transactions t
+      WHERE t.lane_id = (SELECT l.id FROM lanes l WHERE l.chain = ${chain} AND l.address = ${address})
+        AND t.exclusive = ${exclusive} AND t.final_at IS NULL`.pipe(
+      Effect.flatMap(readIds),
+      Effect.map((rows) => rows.map(({ id }) => id)),
+      query("RelayerTransactionsRepo.excluding")
     )
 
   /** Those with one of the `external_id`s, and those with one of the identities in the present generation of the lane. */
@@ -250,6 +262,7 @@ export const make = Effect.gen(function* () {
 
   return {
     bySequence,
+    excluding,
     named,
     requiring,
     cancelable,

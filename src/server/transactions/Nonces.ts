@@ -8,6 +8,7 @@ import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts
 import { NotImplemented } from "../../domain/request/Request.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import type { ShownSequences } from "../../networks/core/Family.ts"
+import { present } from "../../networks/core/Presentation.ts"
 import { TransactionConflict } from "../../networks/core/Rules.ts"
 import type { TransactionLimitExceeded } from "../../networks/core/TransactionLimits.ts"
 import type { ResyncNonce } from "../../networks/core/TransactionRequests.ts"
@@ -31,6 +32,8 @@ export interface SequenceNetwork {
     sender: Sender,
     range: ClearNonces
   ): Effect.Effect<ClearedNonces, BadRequest | TransactionConflict | TransactionLimitExceeded>
+  /** Fails if the caller may not decide about the transaction. Absent: it may decide about all. */
+  checkDecision?(row: StoredTransaction): Effect.Effect<void, TransactionLimitExceeded>
   /** Ends the channels of the relayer's account that no other relayer wants. Absent: accounts of the network have no channels. */
   releaseChannels?(
     sender: Sender
@@ -51,7 +54,10 @@ export class Nonces extends Context.Service<
     resync(
       id: RelayerId,
       request: ResyncNonce
-    ): Effect.Effect<NonceDecision, Unknown | TransactionNotFound | TransactionConflict | TooManyRequests>
+    ): Effect.Effect<
+      NonceDecision,
+      Unknown | TransactionNotFound | TransactionConflict | TransactionLimitExceeded | TooManyRequests
+    >
     /**
      * Fails with `TransactionConflict` if the network has no gaps. A caller with limits gives no price, and clears only what
      * it or keys that it created have sent.
@@ -104,7 +110,8 @@ export class Nonces extends Context.Service<
         /** If the network type shows no sequences, operators can only decide about transactions without a place. */
         const resync = Effect.fn("Nonces.resync")(function* (id: RelayerId, { answer, transaction_id }: ResyncNonce) {
           const { sender, sequences } = yield* find(id)
-          const changed = yield* ledger.resync(sender.account, {
+          const changed = yield* ledger.resync<TransactionLimitExceeded>(sender.account, {
+            ...present("check", sequences?.checkDecision),
             ...(answer === undefined
               ? {}
               : { answer, usedBelow: sequences === undefined ? 0n : yield* sequences.usedBelow(sender) }),

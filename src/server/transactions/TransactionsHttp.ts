@@ -10,6 +10,7 @@ import * as Respond from "../responses/Respond.ts"
 import { Hindsight, MessageSigning, Sponsoring, TransactionSigning } from "./Exchanges.ts"
 import { bodyOf } from "./Intake.ts"
 import { NodePassing } from "./NodePassing.ts"
+import { Delegations } from "./Delegations.ts"
 import { Nonces } from "./Nonces.ts"
 import { makeStatistics } from "./TransactionViews.ts"
 import { Transactions } from "./Transactions.ts"
@@ -119,6 +120,19 @@ export const NoncesHttp = HttpApiBuilder.group(
     })
   })
 ).pipe(GroupServices.limitTo(Nonces))
+
+export const DelegationsHttp = HttpApiBuilder.group(
+  Api,
+  "delegations",
+  Effect.fnUntraced(function* (handlers) {
+    const delegations = yield* Delegations
+    return handlers.handleAll({
+      get: ({ params }) => Respond.one(delegations.get(params.relayer_id)),
+      delegate: ({ params, payload }) => Respond.one(delegations.delegate(params.relayer_id, payload)),
+      undelegate: ({ params }) => Respond.one(delegations.undelegate(params.relayer_id))
+    })
+  })
+).pipe(GroupServices.limitTo(Delegations))
 
 export const SigningHttp = HttpApiBuilder.group(
   Api,

@@ -7,6 +7,7 @@ import type { Violation } from "../../../domain/request/Request.ts"
 import { rpcFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import { Ledger } from "../../../server/ledger/Ledger.ts"
+import type { Account } from "../../../server/ledger/LedgerEntries.ts"
 import { OutboundWork } from "../../../server/limits/RateLimits.ts"
 import { isNewestOf } from "../../../server/transactions/Intake.ts"
 import type { Admitted, Intake, Sender } from "../../../server/transactions/Intake.ts"
@@ -15,6 +16,7 @@ import { present } from "../../core/Presentation.ts"
 import { TransactionConflict } from "../../core/Rules.ts"
 import { exceeded, TransactionLimitExceeded } from "../../core/TransactionLimits.ts"
 import type { NetworkLimits } from "../../core/TransactionLimits.ts"
+import { newestRequest } from "../../core/Transaction.ts"
 import type { Route } from "../../core/Transaction.ts"
 import type { Speed } from "../../core/TransactionValues.ts"
 import * as EvmBytes from "../chain/EvmBytes.ts"
@@ -37,6 +39,7 @@ import {
   violationsOf
 } from "../rules/Admission.ts"
 import type { Admission } from "../rules/Admission.ts"
+import { noDelegate } from "../rules/Authorizations.ts"
 import { limitFaults, wireOf } from "../rules/Batch.ts"
 import {
   chargesOf,
@@ -51,6 +54,7 @@ import {
   shortageOf,
   speedOf
 } from "../rules/Costs.ts"
+import { delegatedIn } from "../rules/Delegation.ts"
 import { isEstimatedPrivately, requestOfBody } from "../rules/Evm.ts"
 import type { Estimate, Evm, EvmTarget, EvmTerms, Head, Request } from "../rules/Evm.ts"
 import { transactionGas } from "../rules/EvmNumbers.ts"
@@ -60,6 +64,7 @@ import { ReplaceEvmTransaction, SendEvmTransaction } from "../rules/EvmSchemas.t
 import type { Simulation } from "../rules/EvmSchemas.ts"
 import { atMost, floorOf, marketFor, maxFeeOf, operatorFeeAt, priceOf } from "../rules/Market.ts"
 import type { Fees, Market } from "../rules/Market.ts"
+import { makeRecords } from "./EvmRecords.ts"
 import { evmSenderOf, makeRelayerNodes } from "./EvmSenders.ts"
 import type { EvmSender } from "./EvmSenders.ts"
 
@@ -254,11 +259,29 @@ interface SimulationLimits {
   readonly forbidden: Violation | undefined
 }
 
+const notDelegatedText =
+  "not_delegated: calls need an executor, and the account of the relayer delegates to none; delegate it with POST /api/v1/relayers/{id}/delegation"
+
+const notDelegated = new TransactionConflict({ error: notDelegatedText })
+
+/** Whether the account delegates, or is about to. */
+const makeMayBatch = Effect.gen(function* () {
+  const { laneOf, openOf } = yield* makeRecords
+
+  return Effect.fnUntraced(function* (account: Account) {
+    const lane = yield* laneOf(account)
+    if (lane !== undefined && delegatedIn(lane) !== undefined) return true
+    const open = yield* openOf(account)
+    return open !== undefined && newestRequest(open.transaction).delegate !== noDelegate
+  })
+})
+
 const makeSimulation = Effect.gen(function* () {
   const nodes = yield* makeRelayerNodes
   const { markets } = yield* EvmNodes
   const ledger = yield* Ledger
   const outboundWork = yield* OutboundWork
+  const mayBatch = yield* makeMayBatch
 
   /** Only private providers may see the call. */
   const estimatePrivately = ({ relayer, numbers }: EvmSender, call: CallFields) =>
@@ -310,7 +333,9 @@ const makeSimulation = Effect.gen(function* () {
     const limit = forbidden ?? limitViolation(body, limits)
     const own = ownCallViolation(body, target, limits, code)
     const terms = evmTermsOf(target)
-    const found = [limit, own, privateViolation(body, terms)].filter((one) => one !== undefined)
+    const undelegated =
+      body.calls === undefined || (yield* mayBatch(account)) ? undefined : { field: "calls", message: notDelegatedText }
+    const found = [limit, own, undelegated, privateViolation(body, terms)].filter((one) => one !== undefined)
     const violations = [...(yield* requestViolations(body, terms)), ...found]
     return simulationOf(requestOfBody(body), sender, { ...known, reserved }, violations)
   })
@@ -358,6 +383,7 @@ const transfersBy = (simulate: Effect.Success<typeof makeSimulation>): Transfers
 
 export const make = Effect.gen(function* () {
   const simulate = yield* makeSimulation
+  const mayBatch = yield* makeMayBatch
   const nodes = yield* makeRelayerNodes
   const outboundWork = yield* OutboundWork
 
@@ -393,15 +419,21 @@ export const make = Effect.gen(function* () {
       ? Effect.void
       : Effect.fail(new TransactionConflict({ error: `no_private_rpc: ${noPrivateRpc}` }))
 
+  /** Calls without an executor would be a call of the account to itself that does nothing. */
+  const checkDelegated = Effect.fnUntraced(function* ({ calls }: Pick<SendEvmTransaction, "calls">, account: Account) {
+    if (calls !== undefined && !(yield* mayBatch(account))) return yield* notDelegated
+  })
+
   const intake: Intake<Evm> = {
     rules: evmRules,
     body: SendEvmTransaction,
     replacement: ReplaceEvmTransaction,
     faultsOf,
     namesOf: ({ external_id }) => Effect.succeed(present("externalId", external_id)),
-    admit: Effect.fnUntraced(function* (body, { target }, { now, ...allowance }) {
+    admit: Effect.fnUntraced(function* (body, { account, target }, { now, ...allowance }) {
       const terms = evmTermsOf(target)
       yield* check(body, target, terms, allowance)
+      yield* checkDelegated(body, account)
       const route = routeOf(body, terms)
       yield* checkRoute(route, terms)
       const request = requestOfBody(body)

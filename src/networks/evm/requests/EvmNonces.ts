@@ -3,15 +3,18 @@ import { DateTime, Effect, Option } from "effect"
 import * as Caller from "../../../domain/access/Caller.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import { Ledger } from "../../../server/ledger/Ledger.ts"
-import type { LaneCounts, StoredLane } from "../../../server/ledger/LedgerEntries.ts"
+import { isTransactionOf } from "../../../server/ledger/LedgerEntries.ts"
+import type { LaneCounts, StoredLane, StoredTransaction } from "../../../server/ledger/LedgerEntries.ts"
 import type { Cleared } from "../../../server/ledger/Operators.ts"
 import { OutboundWork } from "../../../server/limits/RateLimits.ts"
+import { mayDelegate, notAllowed } from "../../../server/transactions/Delegations.ts"
 import { makeOwnCheck } from "../../../server/transactions/Intake.ts"
 import type { SequenceNetwork } from "../../../server/transactions/Nonces.ts"
 import { present, statusOf } from "../../core/Presentation.ts"
 import { TransactionLimitExceeded } from "../../core/TransactionLimits.ts"
 import { countAt } from "../chain/EvmCalls.ts"
 import { readHead } from "../chain/EvmNodes.ts"
+import { concernsDelegation } from "../rules/Delegation.ts"
 import { nonceOf } from "../rules/Evm.ts"
 import { evmRules } from "../rules/EvmRules.ts"
 import { maxCleared } from "../rules/EvmSchemas.ts"
@@ -97,8 +100,15 @@ export const make = Effect.gen(function* () {
     return counts.length === 0 ? 0n : BigInt(Math.min(...counts))
   })
 
+  const checkDelegation = (field: string) =>
+    Effect.fnUntraced(function* (row: StoredTransaction) {
+      if (!isTransactionOf(evmRules, row) || !concernsDelegation(row.transaction)) return
+      if (!mayDelegate(yield* Caller.current)) return yield* notAllowed(field)
+    })
+
   const nonces: SequenceNetwork = {
     type: evmRules.type,
+    checkDecision: checkDelegation("transaction_id"),
     ofLedger: (sender) => ofLedger(senderOf(sender)),
     get: Effect.fnUntraced(function* (sender) {
       const evm = senderOf(sender)
@@ -113,7 +123,8 @@ export const make = Effect.gen(function* () {
       const { transactionLimits } = yield* Caller.current
       if (price !== undefined && transactionLimits !== undefined) return yield* limitedPrice
       const range = { from: BigInt(from), to: BigInt(to), ...present("price", price) }
-      return clearedOf(yield* ledger.clear(account, { ...range, check: checkOwn }))
+      const check = (row: StoredTransaction) => Effect.andThen(checkDelegation("from")(row), checkOwn(row))
+      return clearedOf(yield* ledger.clear(account, { ...range, check }))
     })
   }
   return nonces

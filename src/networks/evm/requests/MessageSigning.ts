@@ -10,12 +10,15 @@ import { MessageSigning } from "../../../server/transactions/Exchanges.ts"
 import type { MessageNetwork } from "../../../server/transactions/Exchanges.ts"
 import { makeSignerUse, wrongKey } from "../../../server/transactions/Intake.ts"
 import type { Sender } from "../../../server/transactions/Intake.ts"
+import { present } from "../../core/Presentation.ts"
 import { invalidParams, limitExceeded, notExecuted, toRpcError } from "../../core/NodeCall.ts"
 import type { RpcError } from "../../core/NodeCall.ts"
 import { RelayerPaused } from "../../core/TransactionLimits.ts"
+import { delegatedIn } from "../rules/Delegation.ts"
 import { evmRules } from "../rules/EvmRules.ts"
 import { maxMessageLength, maxTypedDataWork, SignTypedDataJson, typedDataWorkOf } from "../rules/EvmSchemas.ts"
 import type { EvmSignature, SignTypedData, SignTypedDataHashes } from "../rules/EvmSchemas.ts"
+import { makeRecords } from "./EvmRecords.ts"
 import type { EvmSender } from "./EvmSenders.ts"
 
 // The 32 bytes that are signed for a message (EIP-191) and for typed data (EIP-712), and the form of signatures.
@@ -28,7 +31,7 @@ const digestHex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).
 const bytesOf = (text: string): Uint8Array => Buffer.from(text.replace(/^0x/i, ""), "hex")
 
 /** Because of the prefix, the signature is not valid for a transaction. */
-const messageDigest = (message: string): Effect.Effect<Uint8Array> =>
+export const messageDigest = (message: string): Effect.Effect<Uint8Array> =>
   Effect.map(load, ({ hashMessage }) => bytesOf(hashMessage(message)))
 
 /** The same for a message that is no text. */
@@ -128,12 +131,22 @@ const SignedDigest = Schema.Struct({
   key_service_request_id: Schema.optionalKey(Schema.String)
 })
 
+/** Libraries verify such a signature by the key, and contracts by the code of the account. */
+const notAccepted =
+  "the account of the relayer delegates to a contract that accepts no signatures of its key: contracts that check signatures by ERC-1271 refuse this one"
+
 export const makeMessages = Effect.gen(function* () {
   const signWith = yield* makeSignerUse
   const audit = yield* Audit
+  const { laneOf } = yield* makeRecords
+
+  const warningOf = (account: Sender["account"]) =>
+    Effect.map(laneOf(account), (lane) =>
+      lane !== undefined && delegatedIn(lane)?.takesSignatures === false ? notAccepted : undefined
+    )
 
   const signDigest = Effect.fnUntraced(function* (
-    { relayer }: Sender,
+    { account, relayer }: Sender,
     digest: Uint8Array,
     action: "relayer.message_signed" | "relayer.typed_data_signed"
   ) {
@@ -146,7 +159,7 @@ export const makeMessages = Effect.gen(function* () {
       ...(requestId === undefined ? {} : { key_service_request_id: requestId })
     }
     yield* audit.record({ action, id: relayer.id, schema: SignedDigest, after })
-    return toEvmSignature(signature)
+    return { ...toEvmSignature(signature), ...present("warning", yield* warningOf(account)) }
   })
 
   const messages: MessageNetwork = {

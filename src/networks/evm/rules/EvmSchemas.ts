@@ -24,7 +24,12 @@ export const EvmSignature = Schema.Struct({
   r: field(Shown.hex(64), "64 hex digits.", exampleR),
   s: field(Shown.hex(64), "64 hex digits.", exampleS),
   v: field(Schema.Natural, "27 or 28; the parity, 0 or 1, for a transaction that is not a legacy one.", 27),
-  sig: field(Shown.hex(130), "`r`, `s` and `v` as 130 hex digits.", `${exampleR}${exampleS}1b`)
+  sig: field(Shown.hex(130), "`r`, `s` and `v` as 130 hex digits.", `${exampleR}${exampleS}1b`),
+  warning: shown(
+    Shown.Words,
+    "Why contracts may refuse the signature of a message: the account delegates to a contract that accepts none of its key. Absent: nothing is known of that.",
+    "the account of the relayer delegates to a contract that accepts no signatures of its key"
+  )
 }).annotate({ identifier: "EvmSignature", description: "An ECDSA signature on secp256k1." })
 export type EvmSignature = typeof EvmSignature.Type
 

@@ -5,7 +5,7 @@ import { waits } from "../../../networks/core/Cause.ts"
 import { present } from "../../../networks/core/Presentation.ts"
 import { reservationOf } from "../../../networks/core/Queue.ts"
 import type { LaneKey } from "../../../networks/core/Rules.ts"
-import type { State } from "../../../networks/core/Transaction.ts"
+import type { State, Watched } from "../../../networks/core/Transaction.ts"
 import { maxCountedTransactions, TransactionNotFound } from "../../../networks/core/TransactionValues.ts"
 import type { Moment, TransactionId } from "../../../networks/core/TransactionValues.ts"
 import { usualCodes } from "../../../networks/core/Transition.ts"
@@ -292,6 +292,20 @@ export const make = Effect.gen(function* () {
       read(() => {
         const key = keyOf(of)
         return key === undefined ? 0 : countChannelsAt(key.address, key.chain)
+      }),
+    excluding: (key: LaneKey, exclusive: string) =>
+      read(() =>
+        Option.fromUndefinedOr(
+          rows
+            .all()
+            .find((row) => row.stored.laneId === rows.find(key)?.id && isOpen(row) && row.exclusive === exclusive)
+            ?.stored
+        )
+      ),
+    watch: (key: LaneKey, watched: Watched) =>
+      read(() => {
+        const row = rows.find(key)
+        if (row !== undefined) rows.setAccount({ ...row, account: { ...row.account, watched } })
       }),
     laneCodeOf: (of: RelayerOnNetwork) => read(() => laneOf(keyOf(of))?.code),
     largestShortage,

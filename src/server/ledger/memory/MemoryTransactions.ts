@@ -396,8 +396,8 @@ export const make = Effect.gen(function* () {
     if (open.some(({ stored }) => !Caller.mayUseRelayer(caller, stored.relayerId))) return yield* isShared
   })
 
-  const resync = Effect.fn("Ledger.resync")(function* (account: Account, decision: Decision) {
-    const { answer, id } = decision
+  const resync = Effect.fn("Ledger.resync")(function* <E>(account: Account, decision: Decision<E>) {
+    const { answer, check, id } = decision
     const now = yield* Clock.currentTimeMillis
     const lane = rows.find(account)
     if (lane === undefined) return id === undefined ? [] : yield* new TransactionNotFound({})
@@ -412,6 +412,13 @@ export const make = Effect.gen(function* () {
     if (id !== undefined && own.length === 0) return yield* new TransactionNotFound({})
     const known = { lane: rows.laneOf(lane, now).lane, now }
     const resolved = yield* Effect.fromResult(resolutionsOf(rows.rules.of(account.chain).rules, own, decision, known))
+    if (check !== undefined) {
+      yield* Effect.forEach(
+        own.filter((row) => resolved.has(row.id)),
+        (row) => check(row),
+        { discard: true }
+      )
+    }
     const changes = own.flatMap((before): ReadonlyArray<Change> => {
       const command = resolved.get(before.id)
       return command === undefined ? [] : [{ before, after: apply(before.transaction, command, now) }]
