@@ -169,7 +169,7 @@ describe("the mark of the schema", () => {
 
   it.effect("is the newest incompatible migration in a new database", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* markOf(yield* TestDatabase.make), [{ oldest: 81 }])
+      assert.deepStrictEqual(yield* markOf(yield* TestDatabase.make), [{ oldest: 82 }])
     })
   )
 })

@@ -50,20 +50,24 @@ const prepared = Effect.fnUntraced(function* (given: Given = {}) {
     return (json.data as unknown as Shown).id
   })
   const delegate = (address: string, more: object = {}) => call(`${path}/delegation`, { body: { address, ...more } })
-  const changed = Effect.fnUntraced(function* (response: {
+  const changed = ({
+    status,
+    text,
+    json
+  }: {
     readonly status: number
     readonly text: string
     readonly json: { readonly data?: unknown }
-  }) {
-    assert.strictEqual(response.status, 200, response.text)
-    return (response.json.data as { readonly transaction_id: string }).transaction_id
-  })
+  }) => {
+    assert.strictEqual(status, 200, text)
+    return (json.data as { readonly transaction_id: string }).transaction_id
+  }
   const code = node.call("eth_getCode", [account.address, "latest"])
   const balance = (address: string) =>
     Effect.map(node.call("eth_getBalance", [address, "latest"]), (wei) => BigInt(String(wei)))
   const delegated = Effect.fnUntraced(function* () {
     const executor = yield* deploy(node, executorCode)
-    const id = yield* changed(yield* delegate(executor))
+    const id = changed(yield* delegate(executor))
     yield* becomes(id, "confirmed")
     return executor
   })
@@ -86,7 +90,7 @@ layer(api, { excludeTestServices: true, concurrent: true })("an account of a rel
       assert.include(refused.text, "not_delegated")
 
       const executor = yield* deploy(node, executorCode)
-      const delegating = yield* changed(yield* delegate(executor))
+      const delegating = changed(yield* delegate(executor))
       // It is queued behind the delegation.
       const first = yield* sent({
         calls: [
@@ -104,7 +108,7 @@ layer(api, { excludeTestServices: true, concurrent: true })("an account of a rel
       const shown = (yield* call(`${path}/delegation`)).json.data
       assert.deepInclude(shown, { address: executor, is_final: true, nonce: 0, takes_signatures: true })
 
-      const ending = yield* changed(yield* call(`${path}/delegation`, { method: "DELETE" }))
+      const ending = changed(yield* call(`${path}/delegation`, { method: "DELETE" }))
       assert.deepInclude(yield* becomes(ending, "confirmed"), { nonce: 3 })
       assert.strictEqual(yield* code, "0x")
       assert.strictEqual((yield* send({ calls: [{ to: to("a1") }, { to: to("a2") }] })).status, 409)

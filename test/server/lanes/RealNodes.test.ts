@@ -246,17 +246,17 @@ layerEach(memory)("a node that accepts what it does not keep", (it) => {
 
 layerEach(memory)("the code of an account", (it) => {
   it.effect(
-    "is read again: a delegation makes the window 1, no block makes it more, and it grows when the delegation is gone",
+    "is read with each poll: a delegation makes the window 1, no block makes it more, and it grows when the delegation is gone",
     () =>
       Effect.gen(function* () {
         const world = yield* World.make()
         const [node] = world.nodes
         yield* world.accept(1, { notBefore: 10 ** 12 })
         yield* world.poll(3)
-        assert.deepStrictEqual([(yield* world.lane).windowSize, node?.count("eth_getCode")], [64, 1])
+        assert.deepStrictEqual([(yield* world.lane).windowSize, node?.count("eth_getCode")], [64, 3])
         world.chain.code = delegation
-        yield* world.poll(12)
-        assert.deepStrictEqual([(yield* world.lane).windowSize, node?.count("eth_getCode")], [1, 2])
+        yield* world.poll()
+        assert.deepStrictEqual([(yield* world.lane).windowSize, node?.count("eth_getCode")], [1, 4])
         yield* world.accept(4)
         yield* world.poll()
         for (let block = 0; block < 3; block++) {
@@ -269,7 +269,7 @@ layerEach(memory)("the code of an account", (it) => {
         }
         world.chain.code = "0x"
         yield* Scenes.finish(world, 1)
-        yield* world.poll(12)
+        yield* world.poll()
         yield* world.accept()
         yield* world.poll()
         world.chain.mine()
