@@ -45,8 +45,8 @@ const noNetwork = (...types: ReadonlyArray<string>): Restriction => ({
 
 const domainAlone: Restriction = {
   regex:
-    "^(node:|@|viem|redis|effect/|(\\.\\./)+(api|server|sql|outbound|threads|process|cli|client|main|packages)[/.])",
-  message: "domain/ and the rules of networks import effect and each other, nothing else."
+    "^(node:|@(?!noble/hashes/)|viem|redis|effect/|(\\.\\./)+(api|server|sql|outbound|threads|process|cli|client|main|packages)[/.])",
+  message: "domain/ and the rules of networks import effect, the hashes of @noble/hashes and each other, nothing else."
 }
 
 const onlyRules: Restriction = {

@@ -25,7 +25,7 @@ export const evmRelayer = {
     include_revert_data: true,
     min_balance: "340282366920938463463374607431768211455",
     private_transactions: false,
-    whitelist_receivers: ["0x00112233445566778899aAbBcCdDeEfF00112233"]
+    whitelist_receivers: ["0x00112233445566778899AABbCCdDeeFf00112233"]
   }
 }
 

@@ -38,8 +38,8 @@ const serving = Effect.acquireRelease(
     const server = createServer((request, response) => {
       const headers = { "content-type": "application/json", [identification.name]: identification.value }
       const isAsked = request.url?.includes("include=health") === true
-      const without = { ...page, data: page.data.map(({ health: _, ...shown }) => shown) }
-      response.writeHead(200, headers).end(JSON.stringify(isAsked ? page : without))
+      const data = isAsked ? page.data : page.data.map((shown) => ({ ...shown, health: undefined }))
+      response.writeHead(200, headers).end(JSON.stringify({ ...page, data }))
     })
     server.listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo
@@ -49,7 +49,7 @@ const serving = Effect.acquireRelease(
   ({ close }) => Effect.sync(close)
 )
 
-it.live("a relayer whose transaction waits is listed as waiting, unless it is paused or disabled", () =>
+it.effect("a relayer whose transaction waits is listed as waiting, unless it is paused or disabled", () =>
   Effect.gen(function* () {
     const { url } = yield* serving
     const variables = { RELAYER_URL: url, API_KEY: "k".repeat(40) }

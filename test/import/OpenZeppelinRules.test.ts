@@ -147,27 +147,6 @@ describe("files of a service that runs in a container", () => {
 })
 
 describe("networks", () => {
-  it("that are built in are not changed by lists that add nothing to them", () => {
-    const same = {
-      chain_id: 10,
-      tags: ["rollup", "optimism-based"],
-      features: ["eip1559"],
-      explorer_urls: ["https://optimistic.etherscan.io"],
-      average_blocktime_ms: 2000
-    }
-    const documentOf = (more: object) => {
-      const { rpc_urls: _, ...given } = network("optimism", { ...same, ...more })
-      return imported({ relayers: [relayer("a", { network: "optimism" })], networks: [given] }).document.networks
-    }
-    for (const more of [{}, { tags: same.tags.toReversed() }, { tags: ["rollup"] }, { tags: [], features: [] }]) {
-      assert.isFalse(documentOf(more).has("evm:optimism"), JSON.stringify(more))
-    }
-    const explorer_urls = [...same.explorer_urls, "https://explorer.example"]
-    for (const more of [{ tags: ["mine"] }, { explorer_urls }, { explorer_urls: [] }]) {
-      assert.deepStrictEqual(documentOf(more).get("evm:optimism"), more)
-    }
-  })
-
   it("of a file that is no JSON are reported with its place", () => {
     const folder = mounted()
     fs.writeFileSync(path.join(folder, "config/networks/evm.json"), '{\n  "networks": [], # hunter2\n}')

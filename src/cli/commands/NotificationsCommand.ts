@@ -47,9 +47,9 @@ export const NotificationsCommand = Command.make("notifications").pipe(
       "create",
       "notifications.create",
       [
-      "notifications create --id ops --url https://hooks.example.com/relayer --signing-key-file ops.key",
-      "notifications key | effect-relayer notifications create --id ops --url https://hooks.example.com/relayer --signing-key-file -",
-      "notifications create --data @notification.json"
+        "notifications create --id ops --url https://hooks.example.com/relayer --signing-key-file ops.key",
+        "notifications key | effect-relayer notifications create --id ops --url https://hooks.example.com/relayer --signing-key-file -",
+        "notifications create --data @notification.json"
       ],
       { notices: (_, { data }) => Effect.succeed(data.has_signing_key ? [] : [unsigned]) }
     ),

@@ -89,22 +89,41 @@ export const SolanaAddress = shaped(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/)
 /** StrKey of an account. */
 export const StellarAddress = shaped(/^G[A-Z2-7]{55}$/)
 
-const checked = (pattern: RegExp, expected: string) => Schema.String.check(Schema.isPattern(pattern, { expected }))
+/** `generated`: what tests generate. `MistypedAddresses.ts` refuses most texts of the pattern. */
+const checked = (pattern: RegExp, expected: string, generated: string) =>
+  Schema.String.check(
+    Schema.isPattern(pattern, { expected, arbitraryConstraint: { patterns: [{ source: generated, flags: "" }] } })
+  )
 
-/** In a request: in upper, lower or mixed case. */
-export const CheckedEvmAddress = checked(/^0x[0-9a-fA-F]{40}$/u, "an address: 0x and 40 hex digits")
+/** In a request: in upper or lower case, or in the mixed case of EIP-55. */
+export const CheckedEvmAddress = checked(
+  /^0x[0-9a-fA-F]{40}$/u,
+  "an address: 0x and 40 hex digits",
+  "^0x([0-9a-f]{40}|[0-9A-F]{40})$"
+)
 
 /** In a request: a contract, and the first four bytes of the data that it is called with. `0x` alone: it is sent no data. */
 export const CheckedEvmCall = checked(
   /^0x[0-9a-fA-F]{40}:0x([0-9a-fA-F]{8})?$/u,
-  "an address, a colon, and 0x with the 8 hex digits of a selector, or 0x alone for no data"
+  "an address, a colon, and 0x with the 8 hex digits of a selector, or 0x alone for no data",
+  "^0x([0-9a-f]{40}|[0-9A-F]{40}):0x([0-9a-fA-F]{8})?$"
 )
 
 /** In a request. */
-export const CheckedSolanaAddress = checked(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/u, "a base58 Solana address")
+export const CheckedSolanaAddress = checked(
+  /^[1-9A-HJ-NP-Za-km-z]{32,44}$/u,
+  "a base58 Solana address",
+  // 43 digits are below 2^256, and with these first ones above 2^248.
+  "^[5-9A-HJ-NP-Za-km-z][1-9A-HJ-NP-Za-km-z]{42}$"
+)
 
 /** In a request: an account or a contract. */
-export const CheckedStellarAddress = checked(/^[GC][A-Z2-7]{55}$/u, "a Stellar address: G or C and 55 characters")
+export const CheckedStellarAddress = checked(
+  /^[GC][A-Z2-7]{55}$/u,
+  "a Stellar address: G or C and 55 characters",
+  // Of made-up keys: 32 bytes of 7 or of 8.
+  "^(GADQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOZPI|CAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQMCJ)$"
+)
 
 /**
  * The form in which addresses of a network type are compared. The case of evm's hex digits has no meaning; that of base58 and

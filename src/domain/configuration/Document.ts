@@ -1,7 +1,10 @@
 // Decodes whole documents to the objects that they contain. All problems are reported at once, each with its path.
 import { Predicate, Result, Schema, SchemaAST } from "effect"
 import { CreateApiKey } from "../access/ApiKey.ts"
+import { mistypedIn, mistypedInNetwork, mistypedLimits } from "../chain/MistypedAddresses.ts"
+import type { Limited, Mistypable } from "../chain/MistypedAddresses.ts"
 import { CreateNetwork, NetworkId } from "../network/Network.ts"
+import type { NetworkType } from "../network/Network.ts"
 import { CreateNotification } from "../notification/Notification.ts"
 import { CreateRelayer } from "../relayer/Relayer.ts"
 import { pause, tokenEntry } from "../request/Change.ts"
@@ -310,6 +313,13 @@ const suggest = (kind: Kind, body: unknown, { field, message }: Violation): Viol
   return { field, message: `${message}${meant === undefined ? listed : `; did you mean ${meant}?`}` }
 }
 
+const mistypedInObject = (kind: Kind, request: Members): ReadonlyArray<Violation> => {
+  if (kind === "networks") return mistypedInNetwork(request)
+  if (kind === "api_keys") return mistypedLimits(request["transaction_limits"] as Limited | undefined)
+  if (kind !== "relayers") return []
+  return mistypedIn(request["network_type"] as NetworkType, (request["policies"] ?? {}) as Mistypable, "policies.")
+}
+
 /** Fails with what is wrong with the object. The fields are relative to it; an empty field is the object itself. */
 export const decodeObject = (
   kind: Kind,
@@ -330,15 +340,20 @@ export const decodeObject = (
   const usual = managesPaused ? {} : { paused: false }
   const whole = { ...body, ...usual, ...fieldsOfKey(kind, id) }
   const plain = mayHaveMark(whole) ? unmarked(shapesOf(kind), whole, "", marks) : whole
-  return Result.mapBoth(decoders[kind](plain), {
-    onSuccess: (request) => ({ kind, id, request: request as Members, marks, managesPaused }),
+  return Result.match(decoders[kind](plain), {
+    onSuccess: (request) => {
+      const mistyped = mistypedInObject(kind, request as Members)
+      return mistyped.length > 0
+        ? Result.fail(mistyped)
+        : Result.succeed({ kind, id, request: request as Members, marks, managesPaused })
+    },
     onFailure: ({ issue }) => {
       const { first, more } = Violations.ofIssue(issue, "")
       const short = new Map(Violations.ofIssue(issue, "", "short").first.map(({ field, message }) => [field, message]))
       const named = first.map(({ field, message }) =>
         short.get(field) === unknownField ? suggest(kind, whole, { field, message: unknownField }) : { field, message }
       )
-      return more === 0 ? named : [...named, { field: "", message: `and ${more} more` }]
+      return Result.fail(more === 0 ? named : [...named, { field: "", message: `and ${more} more` }])
     }
   })
 }

@@ -338,7 +338,16 @@ export type SolanaPolicy = typeof SolanaPolicy.Type
 
 const StellarAsset = Schema.String.check(
   Schema.isPattern(/^(|native|XLM|C[A-Z2-7]{55}|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55})$/u, {
-    expected: "native, XLM, CODE:ISSUER or a contract address"
+    expected: "native, XLM, CODE:ISSUER or a contract address",
+    // Of a made-up key: 32 bytes of 7.
+    arbitraryConstraint: {
+      patterns: [
+        {
+          source: "^(native|XLM|[A-Za-z0-9]{1,12}:GADQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOZPI)$",
+          flags: ""
+        }
+      ]
+    }
   })
 )
 

@@ -16,6 +16,7 @@ import {
 } from "../../domain/access/ApiKey.ts"
 import type { NewApiKey } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
+import { mistypedLimits } from "../../domain/chain/MistypedAddresses.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
 import {
@@ -206,7 +207,7 @@ export const makeKeyCreation = Effect.gen(function* () {
     if (request.id !== undefined && reservedKeyIds.has(request.id)) {
       return yield* BadRequest.of([{ field: "id", message: "is the id of a caller that is no API key" }])
     }
-    const violations = tooWide(request)
+    const violations = [...tooWide(request), ...mistypedLimits(request.transaction_limits)]
     if (violations.length > 0) return yield* BadRequest.of(violations)
     const caller = yield* Caller.current
     if (!mayGrant(caller, request)) return yield* new Caller.Forbidden({})
@@ -382,6 +383,9 @@ export const makeKeyEditing = Effect.gen(function* () {
     const powers = yield* patched(before, patch)
     if (Equal.equals(powersOf(before), powers)) return held
     if (!mayGrant(caller, powers)) return yield* new Caller.Forbidden({})
+    // An address that was stored before this check stays until its list is changed.
+    const mistyped = mistypedLimits(patch.transaction_limits)
+    if (mistyped.length > 0) return yield* BadRequest.of(mistyped)
     yield* check(before, powers, creator, known)
     const { expires_at: _, name: __, relayer_ids: ___, scopes: ____, transaction_limits: _____, ...rest } = before
     const after: ApiKey = { ...rest, ...powers }

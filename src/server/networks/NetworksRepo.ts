@@ -1,6 +1,7 @@
 // The table `networks`.
 import { Effect, Result, Schema } from "effect"
 import { createHash } from "node:crypto"
+import { mistypedInNetwork } from "../../domain/chain/MistypedAddresses.ts"
 import * as Rpc from "../../domain/chain/Rpc.ts"
 import type { MaskedRpcConfig, RpcConfig } from "../../domain/chain/Rpc.ts"
 import {
@@ -185,12 +186,14 @@ interface NetworkUrls {
 export const listIn = (urls: NetworkUrls, list: UrlList): ReadonlyArray<RpcConfig> | undefined =>
   urls[list] ?? undefined
 
-export const checkUrls = (outbound: Outbound["Service"], urls: NetworkUrls) => {
+/** Also checks the addresses that the network names. */
+export const checkUrls = (outbound: Outbound["Service"], urls: NetworkUrls & { readonly fee_forwarder?: unknown }) => {
   const { horizon_url } = urls
   const violations = [
     ...urlLists.flatMap((list) => refuseRpcUrls(outbound, list, listIn(urls, list) ?? [])),
     ...refusePublishing("private_rpc_urls", urls.private_rpc_urls ?? []),
-    ...(horizon_url ? refuseRpcUrl(outbound, "horizon_url", horizon_url) : [])
+    ...(horizon_url ? refuseRpcUrl(outbound, "horizon_url", horizon_url) : []),
+    ...mistypedInNetwork(urls)
   ]
   return violations.length === 0 ? Effect.void : Effect.fail(BadRequest.of(violations))
 }

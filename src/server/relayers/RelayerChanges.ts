@@ -3,6 +3,8 @@ import { Array, Cause, Effect, Option, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import * as Caller from "../../domain/access/Caller.ts"
+import { mistypedIn } from "../../domain/chain/MistypedAddresses.ts"
+import type { Mistypable } from "../../domain/chain/MistypedAddresses.ts"
 import { chainWarnings } from "../../domain/health/ChainWarnings.ts"
 import { unanswered } from "../../domain/health/Funding.ts"
 import { networkId } from "../../domain/network/Network.ts"
@@ -113,6 +115,12 @@ const makeRelayerReferences = Effect.gen(function* () {
     return yield* BadRequest.of(violations.length === 0 ? [changed] : violations)
   })
 })
+
+/** Fails with the fields of a policy that have a mistyped address. */
+const checkAddresses = (type: NetworkType, policies: Mistypable | null | undefined) => {
+  const mistyped = mistypedIn(type, policies ?? {}, "policies.")
+  return mistyped.length === 0 ? Effect.void : Effect.fail(BadRequest.of(mistyped))
+}
 
 // What is wrong with the providers and the account of a relayer that is about to be created.
 
@@ -285,6 +293,7 @@ export const makeRelayerCreation = Effect.gen(function* () {
 
   const insertChecked = Effect.fnUntraced(function* (id: RelayerId, request: CreateRelayer) {
     yield* checkResourceSize(request)
+    yield* checkAddresses(request.network_type, request.policies)
     if (!chains.serves(request.network_type)) return yield* notServedField(request.network_type)
     const located = yield* networks.locate(request.network_type, request.network)
     if (located === undefined) return yield* refuse(request)
@@ -407,6 +416,8 @@ export const makeRelayerEditing = Effect.gen(function* () {
     const held = yield* hold(id, ifMatch)
     const { request, isChanged } = yield* applyRelayerPatch(held.value, yield* urls.open(held), patch)
     yield* topUps.checkRequest(request, held.value)
+    // An address that was stored before this check stays until its list is changed.
+    if (isChanged) yield* checkAddresses(request.network_type, patch.policies)
     return isChanged ? yield* store(held, request, changesUrls(patch)) : held
   }, transaction)
 

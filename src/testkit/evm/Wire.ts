@@ -133,14 +133,6 @@ const digestOf = (unsigned: Unsigned): Uint8Array => {
   return keccak_256(typed(unsigned, unsigned.fees.type === "legacy" ? legacy : fields))
 }
 
-/** The checksum of EIP-55. */
-export const checksum = (address: string): string => {
-  const digits = address.toLowerCase().replace(/^0x/, "")
-  const hash = hexOf(keccak_256(new TextEncoder().encode(digits))).slice(2)
-  const cased = [...digits].map((digit, at) => (Number.parseInt(hash[at] ?? "0", 16) > 7 ? digit.toUpperCase() : digit))
-  return `0x${cased.join("")}`
-}
-
 const priced = (unsigned: Unsigned) => {
   const maxFee = maxFeeOf(unsigned.fees)
   return { maxFee, tip: tipOf(unsigned.fees), cost: unsigned.value + unsigned.gasLimit * maxFee }

@@ -13,9 +13,8 @@ import type { EvmTestNetwork, Make, Sending } from "../KitNetwork.ts"
 import * as EvmChain from "./Chain.ts"
 import * as EvmLane from "./Lane.ts"
 import * as Node from "./Node.ts"
-import { checksum } from "./Wire.ts"
 
-const admissionOf = (target: EvmTarget, now: number) => ({ now, terms: evmTermsOf(target), checksum })
+const admissionOf = (target: EvmTarget, now: number) => ({ now, terms: evmTermsOf(target) })
 
 const privateSends =
   "private transactions are not sent by the test kit: leave private out, and private_transactions of the policy"

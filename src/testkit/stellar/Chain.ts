@@ -1,6 +1,6 @@
 // The laws of a stellar network in memory: ledgers that are final, accounts with sequences, and a queue with one envelope of each account.
 import type { Moment } from "../../networks/core/TransactionValues.ts"
-import { accountMeantBy } from "../../networks/stellar/rules/StellarValues.ts"
+import { accountMeantBy } from "../../domain/chain/StrKey.ts"
 import type { Blocks, Mined } from "../chain/Blocks.ts"
 import * as Common from "../chain/Chain.ts"
 import type { Answer, FailingChain, Payment } from "../chain/Chain.ts"

@@ -21,7 +21,7 @@ import type {
   StellarSeen
 } from "../../networks/stellar/rules/StellarSeen.ts"
 import { guardTermsOf } from "../../networks/stellar/rules/StellarTerms.ts"
-import { accountMeantBy } from "../../networks/stellar/rules/StellarValues.ts"
+import { accountMeantBy } from "../../domain/chain/StrKey.ts"
 import { headOf } from "../chain/Blocks.ts"
 import { findIn, sequenceIn } from "./Chain.ts"
 import type { Chain, Found, Provider } from "./Chain.ts"

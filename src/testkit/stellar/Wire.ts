@@ -3,7 +3,7 @@
 import { ed25519 } from "@noble/curves/ed25519"
 import { sha256 } from "@noble/hashes/sha2.js"
 import type { Memo } from "../../networks/stellar/rules/StellarRequests.ts"
-import { accountAddress, parseAddress } from "../../networks/stellar/rules/StellarValues.ts"
+import { accountAddress, parseAddress } from "../../domain/chain/StrKey.ts"
 import type { BlockBytes } from "../chain/Blocks.ts"
 import type { Payment } from "../chain/Chain.ts"
 

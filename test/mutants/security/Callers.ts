@@ -319,5 +319,25 @@ export const callers: ReadonlyArray<Mutant> = [
       test: "test/server/configuration/Applying.test.ts",
       only: "what the document leaves out of an object that it had before is removed"
     }
+  ]),
+  ...inFile("src/server/relayers/RelayerChanges.ts", [
+    {
+      name: "mistyped-receiver-of-a-new-policy",
+      rule: "A relayer is not created with a mistyped address in its policy.",
+      source: "docs/policies.md: a mistyped address",
+      before: "yield* checkAddresses(request.network_type, request.policies)",
+      after: "",
+      test: "test/server/MistypedAddresses.test.ts"
+    }
+  ]),
+  ...inFile("src/server/access/KeyChanges.ts", [
+    {
+      name: "mistyped-receiver-of-a-new-key",
+      rule: "An API key is not created with a mistyped receiver.",
+      source: "docs/policies.md: a mistyped address",
+      before: "[...tooWide(request), ...mistypedLimits(request.transaction_limits)]",
+      after: "tooWide(request)",
+      test: "test/server/MistypedAddresses.test.ts"
+    }
   ])
 ]

@@ -15,7 +15,7 @@ import {
 import { resultIn } from "../../../src/networks/stellar/chain/StellarCalls.ts"
 import { buildWith, withSignatures } from "../../../src/networks/stellar/chain/StellarEncoding.ts"
 import { library, networkIdOf as serviceNetworkId } from "../../../src/networks/stellar/chain/StellarLibrary.ts"
-import { accountMeantBy } from "../../../src/networks/stellar/rules/StellarValues.ts"
+import { accountMeantBy } from "../../../src/domain/chain/StrKey.ts"
 import { TestChain, TestRelayer, Transactions } from "../../../src/testkit/index.ts"
 import { keyOf } from "../../../src/testkit/Keys.ts"
 import { derivations as ofKit, sealed as sealedOnSolana } from "../../../src/testkit/solana/Bytes.ts"

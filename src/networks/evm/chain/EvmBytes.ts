@@ -281,11 +281,3 @@ export const authoritiesOf = Effect.fnUntraced(function* ({ transaction }: Signe
   )
   return addresses.flatMap((address) => (address._tag === "Some" ? [address.value.toLowerCase()] : []))
 })
-
-/** The checksum function of EIP-55. */
-export const checksum = Effect.map(
-  load,
-  ({ getAddress }) =>
-    (address: string): string =>
-      getAddress(hexOf(address.toLowerCase()))
-)

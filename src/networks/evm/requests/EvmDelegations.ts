@@ -13,7 +13,7 @@ import { defaultValidity, TransactionId } from "../../core/TransactionValues.ts"
 import * as EvmBytes from "../chain/EvmBytes.ts"
 import { inspectDelegate } from "../chain/EvmDelegates.ts"
 import type { DelegateReport } from "../chain/EvmDelegates.ts"
-import { checksumFault, isMixedCase } from "../rules/Admission.ts"
+import { checksumFault } from "../rules/Admission.ts"
 import { noDelegate } from "../rules/Authorizations.ts"
 import type { DelegationFacts } from "../rules/Delegates.ts"
 import { delegatedIn, exclusiveDelegation, recordOf } from "../rules/Delegation.ts"
@@ -63,8 +63,7 @@ export const make = Effect.gen(function* () {
   /** Checks the contract as if the account had delegated to it. */
   const inspected = Effect.fnUntraced(function* (sender: Sender, { address, accept_proxy = false }: Delegate) {
     const { account, numbers, relayer } = senderOf(sender)
-    const checksum = isMixedCase(address) ? yield* EvmBytes.checksum : (text: string) => text
-    const fault = checksumFault(address, checksum)
+    const fault = checksumFault(address)
     if (fault !== undefined) return yield* BadRequest.of([{ ...fault, field: "address" }])
     const delegate = address.toLowerCase()
     if (delegate === noDelegate) {

@@ -19,7 +19,6 @@ import type { NetworkLimits } from "../../core/TransactionLimits.ts"
 import { newestRequest } from "../../core/Transaction.ts"
 import type { Route } from "../../core/Transaction.ts"
 import type { Speed } from "../../core/TransactionValues.ts"
-import * as EvmBytes from "../chain/EvmBytes.ts"
 import { balanceOf, blockAt, codeOf, nodeEstimate } from "../chain/EvmCalls.ts"
 import type { CallFields, NodeEstimate } from "../chain/EvmCalls.ts"
 import { readDataFee } from "../chain/EvmMarkets.ts"
@@ -28,7 +27,6 @@ import {
   checksumFault,
   deadlineOf,
   evmTermsOf,
-  isMixedCase,
   isOwnCall,
   limitedOwnCall,
   ownCodeCall,
@@ -70,34 +68,18 @@ import type { EvmSender } from "./EvmSenders.ts"
 
 // Checks of a request against its relayer, its network and its API key, and what is stored of it.
 
-/** The checksum function needs a library that takes 15 MB: it is loaded with the first address in mixed case. */
-const checksumFor = ({ to, calls = [] }: Pick<SendEvmTransaction, "to" | "calls">) =>
-  [to ?? "", ...calls.map((call) => call.to)].some(isMixedCase)
-    ? EvmBytes.checksum
-    : Effect.succeed((address: string) => address)
-
 const isAddress = Schema.is(CheckedEvmAddress)
 
 /** A wrong checksum is reported with what else is wrong with the body. */
 const faultsOf = ({ to }: Readonly<Record<string, unknown>>) =>
-  isAddress(to)
-    ? Effect.map(checksumFor({ to }), (checksum) =>
-        [checksumFault(to, checksum)].filter((fault) => fault !== undefined)
-      )
-    : Effect.succeed([])
+  Effect.succeed(isAddress(to) ? [checksumFault(to)].filter((fault) => fault !== undefined) : [])
 
-const admissionOf = Effect.fnUntraced(function* (body: SendEvmTransaction, terms: EvmTerms) {
-  const admission: Admission = {
-    now: DateTime.toEpochMillis(yield* DateTime.now),
-    terms,
-    checksum: yield* checksumFor(body)
-  }
-  return admission
-})
+const admissionOf = (terms: EvmTerms) =>
+  Effect.map(DateTime.now, (now): Admission => ({ now: DateTime.toEpochMillis(now), terms }))
 
 /** Everything that is wrong with the request itself. Empty: it is admitted. */
 const requestViolations = (body: SendEvmTransaction, terms: EvmTerms) =>
-  Effect.map(admissionOf(body, terms), (admission) => violationsOf(body, admission))
+  Effect.map(admissionOf(terms), (admission) => violationsOf(body, admission))
 
 /** What limits of the API key, or code of the account, forbid about data for the own address. */
 const ownCallViolation = (
@@ -110,7 +92,7 @@ const ownCallViolation = (
 
 /** Those of `violations` that only the relayer's policy forbids. */
 export const policyViolations = (body: SendEvmTransaction, target: EvmTarget) =>
-  Effect.map(admissionOf(body, evmTermsOf(target)), (admission) => policyViolationsOf(body, admission))
+  Effect.map(admissionOf(evmTermsOf(target)), (admission) => policyViolationsOf(body, admission))
 
 /** What the limits of the API key do not allow. Fees per day are summed by the ledger. */
 const limitViolation = (

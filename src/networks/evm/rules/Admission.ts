@@ -1,6 +1,7 @@
 // Checks of what callers send, by policy, network and time: bodies of the API, transaction objects of wallets, methods of nodes.
 // The first ones are repeated before a signature.
 import { Effect, Predicate, Schema } from "effect"
+import { addressFault } from "../../../domain/chain/MistypedAddresses.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import { contractCreation } from "../../../domain/relayer/Policy.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
@@ -74,8 +75,6 @@ export const inconsistenciesOf = (request: SendEvmTransaction): ReadonlyArray<Vi
 export interface Admission {
   readonly now: Moment
   readonly terms: EvmTerms
-  /** EIP-55, which needs keccak-256: the server passes its implementation. */
-  readonly checksum: (address: string) => string
 }
 
 /**
@@ -130,22 +129,19 @@ type Rule = (request: SendEvmTransaction, admission: Admission) => Violation | u
 /** A rule that can be asked again about what is stored of a request. */
 type TermsRule = (request: Request, admission: Pick<Admission, "terms">) => Violation | undefined
 
-/** Whether the address has a checksum (EIP-55). */
-export const isMixedCase = (address: string): boolean => /[a-f]/.test(address) && /[A-F]/.test(address.slice(2))
+/** What is wrong with an address in the field `to`. */
+export const checksumFault = (to: string): Violation | undefined => {
+  const message = addressFault("evm", to)
+  return message === undefined ? undefined : { field: "to", message }
+}
 
-/** What is wrong with an address in the field `to`. `of`: the checksum function. */
-export const checksumFault = (to: string, of: Admission["checksum"]): Violation | undefined =>
-  isMixedCase(to) && of(to) !== to
-    ? { field: "to", message: "has a wrong checksum (EIP-55); check it, or write it in lower case" }
-    : undefined
-
-const callChecksums = ({ calls = [] }: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> =>
+const callChecksums = ({ calls = [] }: SendEvmTransaction): ReadonlyArray<Violation> =>
   calls.flatMap(({ to }, index) => {
-    const fault = checksumFault(to, admission.checksum)
+    const fault = checksumFault(to)
     return fault === undefined ? [] : [{ ...fault, field: `calls.${index}.to` }]
   })
 
-const checksum: Rule = ({ to }, admission) => (to === undefined ? undefined : checksumFault(to, admission.checksum))
+const checksum: Rule = ({ to }) => (to === undefined ? undefined : checksumFault(to))
 
 /** Each call of many is named by itself. */
 const inCalls = ({ calls }: Request, { receivers, selectors }: Pick<EvmTerms, "receivers" | "selectors">) =>
@@ -283,7 +279,7 @@ export const violationsOf = (request: SendEvmTransaction, admission: Admission):
   ...inconsistenciesOf(request),
   ...batchFaults(request, admission.terms.address),
   ...rules.flatMap((rule) => rule(request, admission) ?? []),
-  ...callChecksums(request, admission),
+  ...callChecksums(request),
   ...inCalls(request, admission.terms)
 ]
 

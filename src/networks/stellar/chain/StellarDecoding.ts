@@ -22,7 +22,7 @@ import type {
 import type { StellarTarget } from "../rules/Stellar.ts"
 import { baseFee, baseReserve, maxXdrLength } from "../rules/StellarNumbers.ts"
 import { guardTermsOf } from "../rules/StellarTerms.ts"
-import { accountAddress, accountMeantBy } from "../rules/StellarValues.ts"
+import { accountAddress, accountMeantBy } from "../../../domain/chain/StrKey.ts"
 import {
   candidatesOf,
   hashOf,

@@ -4,7 +4,7 @@ import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import type { Credit } from "../rules/SponsoredPayment.ts"
 import type { ChannelWork } from "../rules/Stellar.ts"
 import type { Asset, Auth, Memo, StellarOperation, Wasm } from "../rules/StellarRequests.ts"
-import { parseAddress } from "../rules/StellarValues.ts"
+import { parseAddress } from "../../../domain/chain/StrKey.ts"
 import { hashOf, library, scValToXdr, signedHash } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
 

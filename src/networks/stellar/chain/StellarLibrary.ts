@@ -6,7 +6,7 @@ import { createHash, createPublicKey, verify } from "node:crypto"
 import type { AddressPart } from "../../../sql/Rows.ts"
 import { refusal } from "../rules/Envelope.ts"
 import type { CheckedSignature, Refusal, RefusalCode } from "../rules/Envelope.ts"
-import { parseAddress } from "../rules/StellarValues.ts"
+import { parseAddress } from "../../../domain/chain/StrKey.ts"
 import type { ScVal } from "../rules/StellarValues.ts"
 
 /** What the library exports. Only the loader has its value. */

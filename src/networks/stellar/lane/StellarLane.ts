@@ -52,7 +52,7 @@ import type { ChannelWork, Stellar, StellarOffer, StellarRequest } from "../rule
 import { maxClockDifference } from "../rules/StellarNumbers.ts"
 import { stellarRules } from "../rules/StellarRules.ts"
 import { accountAfter, leftOf, maxTimeOfGiven, stageAfter, workRefusal } from "../rules/StellarTerms.ts"
-import { accountAddress as addressOf } from "../rules/StellarValues.ts"
+import { accountAddress as addressOf } from "../../../domain/chain/StrKey.ts"
 import {
   makeOwnAccounts,
   makeStellarMemory,

@@ -25,7 +25,7 @@ import { stellarRules } from "../rules/StellarRules.ts"
 import type { NodeAnswer } from "../rules/StellarSeen.ts"
 import { channelsOf, upkeepOf } from "../rules/StellarTerms.ts"
 import type { Upkeep } from "../rules/StellarTerms.ts"
-import { accountAddress } from "../rules/StellarValues.ts"
+import { accountAddress } from "../../../domain/chain/StrKey.ts"
 
 // The keys of channels. The service makes them and stores them sealed; the holder of the lane opens them.
 

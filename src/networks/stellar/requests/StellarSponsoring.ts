@@ -43,7 +43,7 @@ import { BuildStellarTransaction, QuoteStellarTransaction } from "../rules/Stell
 import type { StellarBuilding, StellarQuoting } from "../rules/StellarRequests.ts"
 import { inconsistenciesOf } from "../rules/StellarRules.ts"
 import { paymentTermsOf, timeLimitOf, usersPay, usesChannels } from "../rules/StellarTerms.ts"
-import { parseAddress } from "../rules/StellarValues.ts"
+import { parseAddress } from "../../../domain/chain/StrKey.ts"
 import * as BuildsRepo from "./BuildsRepo.ts"
 import { feesOf, fieldOf, makeRelayerChain } from "./StellarChecks.ts"
 

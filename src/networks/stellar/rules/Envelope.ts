@@ -4,7 +4,8 @@ import { Result } from "effect"
 import { allowableOperations, contractCreation } from "../../../domain/relayer/Policy.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import { lateSlack, maxOperations, poolShareEntries } from "./StellarNumbers.ts"
-import { accountMeantBy, fromParts } from "./StellarValues.ts"
+import { accountMeantBy } from "../../../domain/chain/StrKey.ts"
+import { fromParts } from "./StellarValues.ts"
 import type { ScVal } from "./StellarValues.ts"
 
 /** An account. A muxed spelling of it has an id beside the key. */

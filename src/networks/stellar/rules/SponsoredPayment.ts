@@ -5,7 +5,8 @@ import type { PriceSource, TokenPrice } from "../../../domain/price/Price.ts"
 import type { StellarPolicy } from "../../../domain/relayer/Policy.ts"
 import { refusal, refuse } from "./Envelope.ts"
 import type { AuthEntry, Call, GuardRule, Refusal, TransactionEnvelope } from "./Envelope.ts"
-import { fromParts, parseAddress } from "./StellarValues.ts"
+import { parseAddress } from "../../../domain/chain/StrKey.ts"
+import { fromParts } from "./StellarValues.ts"
 import type { ScVal } from "./StellarValues.ts"
 
 export type FeeToken = NonNullable<StellarPolicy["allowed_tokens"]>[number]

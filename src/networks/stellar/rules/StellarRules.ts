@@ -22,7 +22,7 @@ import { StellarTransactionResponse } from "./StellarResponses.ts"
 import { answerClassOf } from "./StellarSeen.ts"
 import type { AnswerClass, NodeAnswer } from "./StellarSeen.ts"
 import { highestFeeOf, placeOf, stellarTermsOf, survey, usersPay } from "./StellarTerms.ts"
-import { parseAddress } from "./StellarValues.ts"
+import { parseAddress } from "../../../domain/chain/StrKey.ts"
 import { explain, showTransaction } from "./StellarWords.ts"
 
 // What the answers of nodes to a broadcast are, taken together. An answer proves nothing; it says what is worth trying next.

@@ -66,11 +66,4 @@ describe("EvmBytes", () => {
       assert.strictEqual(yield* EvmBytes.addressOf(yield* local.publicKey("secp256k1")), account.address.toLowerCase())
     })
   )
-
-  it.effect("has the checksum of EIP-55", () =>
-    Effect.gen(function* () {
-      const checksum = yield* EvmBytes.checksum
-      assert.strictEqual(checksum(to.toLowerCase()), to)
-    })
-  )
 })

@@ -72,8 +72,7 @@ const utc = (millis: number) => DateTime.makeUnsafe(millis)
 const relayerAddress = "0x00000000000000000000000000000000000000aa"
 const admission = {
   now,
-  terms: terms(),
-  checksum: (address: string) => address.replace(/f/gi, "F")
+  terms: terms()
 }
 const fieldsOf = (send: Partial<SendEvmTransaction>, over: Partial<EvmTerms> = {}, at = now) =>
   violationsOf({ to, value: 1n, ...send }, { ...admission, now: at, terms: terms(over) }).map(({ field }) => field)
@@ -85,9 +84,9 @@ describe("an admission", () => {
   })
 
   it("checks the checksum of addresses in mixed case only", () => {
-    assert.deepStrictEqual(fieldsOf({ to: `0x${"aF".repeat(20)}` }), [])
-    assert.deepStrictEqual(fieldsOf({ to: `0x${"Af".repeat(20)}` }), ["to"])
-    assert.deepStrictEqual(fieldsOf({ to: `0x${"af".repeat(20)}` }), [])
+    assert.deepStrictEqual(fieldsOf({ to: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" }), [])
+    assert.deepStrictEqual(fieldsOf({ to: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD" }), ["to"])
+    assert.deepStrictEqual(fieldsOf({ to: "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed" }), [])
   })
 
   it("allows the listed receivers and the relayer itself; a creation has to be listed by name", () => {

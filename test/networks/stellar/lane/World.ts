@@ -20,7 +20,7 @@ import { makeChannelUpkeep } from "../../../../src/networks/stellar/lane/Stellar
 import type { Stellar, StellarFacts, StellarRequest } from "../../../../src/networks/stellar/rules/Stellar.ts"
 import { stellarRules } from "../../../../src/networks/stellar/rules/StellarRules.ts"
 import { channelsOf } from "../../../../src/networks/stellar/rules/StellarTerms.ts"
-import { accountAddress } from "../../../../src/networks/stellar/rules/StellarValues.ts"
+import { accountAddress } from "../../../../src/domain/chain/StrKey.ts"
 import { makeLaneKeys } from "../../../../src/server/lanes/LaneNetwork.ts"
 import type { KeyOptions } from "../../../../src/server/lanes/LaneNetwork.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"

@@ -4,13 +4,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Json from "../../../../src/api/Json.ts"
 import { SendStellarTransaction } from "../../../../src/networks/stellar/rules/StellarRequests.ts"
 import { deadlineOf, inconsistenciesOf, violationsOf } from "../../../../src/networks/stellar/rules/StellarRules.ts"
-import {
-  accountAddress,
-  accountMeantBy,
-  fromParts,
-  parseAddress,
-  toParts
-} from "../../../../src/networks/stellar/rules/StellarValues.ts"
+import { accountAddress, accountMeantBy, parseAddress } from "../../../../src/domain/chain/StrKey.ts"
+import { fromParts, toParts } from "../../../../src/networks/stellar/rules/StellarValues.ts"
 import { errorIn, strict } from "../../../../testkit/DecodedBody.ts"
 
 const address = "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
