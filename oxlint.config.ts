@@ -45,8 +45,8 @@ const noNetwork = (...types: ReadonlyArray<string>): Restriction => ({
 
 const domainAlone: Restriction = {
   regex:
-    "^(node:|@(?!noble/hashes/)|viem|redis|effect/|(\\.\\./)+(api|server|sql|outbound|threads|process|cli|client|main|packages)[/.])",
-  message: "domain/ and the rules of networks import effect, the hashes of @noble/hashes and each other, nothing else."
+    "^(node:|@|viem|redis|effect/|(\\.\\./)+(api|server|sql|outbound|threads|process|cli|client|main|packages)[/.])",
+  message: "domain/ and the rules of networks import effect and each other, nothing else."
 }
 
 const onlyRules: Restriction = {
@@ -58,6 +58,8 @@ const onlyRules: Restriction = {
 const domain: ReadonlyArray<Override> = [
   restrict("src/domain/index.ts", domainAlone, onlyRules),
   restrict("src/domain/*/**", domainAlone, noNetwork(...networkTypes)),
+  // The checksum of an address is a hash.
+  restrict("src/domain/chain/Eip55.ts", noNetwork(...networkTypes)),
   restrict("src/networks/core/**", domainAlone, noNetwork(...networkTypes)),
   ...networkTypes.map((type) =>
     restrict(`src/networks/${type}/rules/**`, domainAlone, onlyRules, noNetwork(...otherTypes(type)))

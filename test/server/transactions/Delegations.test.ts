@@ -179,7 +179,7 @@ layer(api(), { excludeTestServices: true })("many calls", (it) => {
       const cases: ReadonlyArray<readonly [object, string]> = [
         [{ calls: [] }, "calls"],
         [{ calls: [one] }, "calls"],
-        [{ calls: Array(51).fill(one) }, "calls"],
+        [{ calls: Array.from({ length: 51 }, () => one) }, "calls"],
         [{ calls: "0x" }, "calls"],
         [{ calls: [one, {}] }, "calls.1.to"],
         [{ calls: [one, { to: "0x1" }] }, "calls.1.to"],
