@@ -24,7 +24,7 @@ const failurePause = "10 minutes"
 const kept = "30 days"
 
 /** Another relayer of the same account on the same chain gets top-ups. */
-export class AccountHasTopUp extends Schema.TaggedError<AccountHasTopUp>()("AccountHasTopUp", {}) {}
+class AccountHasTopUp extends Schema.TaggedError<AccountHasTopUp>()("AccountHasTopUp", {}) {}
 
 /** A relayer with its number and its account. */
 export interface TopUpParty {
@@ -79,7 +79,7 @@ const readHeld = Rows.all(
   )
 )
 
-export interface NewTopUp {
+interface NewTopUp {
   readonly relayerNumber: number
   readonly fromNumber: number
   readonly sequence: number

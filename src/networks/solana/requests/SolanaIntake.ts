@@ -1,6 +1,5 @@
 // The intake of solana: decodes and checks what callers want to send, sign or simulate. For sends, lanes ask the chain.
 import { DateTime, Effect, Option, Result } from "effect"
-import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import { BadRequest, NotImplemented } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import { Ledger } from "../../../server/ledger/Ledger.ts"
@@ -15,7 +14,6 @@ import { TransactionConflict } from "../../core/Rules.ts"
 import type { NetworkLimits } from "../../core/TransactionLimits.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import { derivations, isSignedBy, readTables } from "../chain/SolanaAccounts.ts"
-import * as Calls from "../chain/SolanaCalls.ts"
 import type { SolanaProviders } from "../chain/SolanaCalls.ts"
 import { ownAnswerBy } from "../lane/SolanaPreparing.ts"
 import { unitPricesOf } from "../lane/SolanaSimulations.ts"
@@ -45,13 +43,14 @@ import {
   SignSolanaTransaction
 } from "../rules/SolanaExchanges.ts"
 import type { SolanaLaneState, SolanaSigning } from "../rules/SolanaExchanges.ts"
-import { maxAskedProviders, maxComputeUnits, pricePercentile, rentMinimum } from "../rules/SolanaNumbers.ts"
+import { maxAskedProviders, maxComputeUnits, pricePercentile } from "../rules/SolanaNumbers.ts"
 import { solanaRules } from "../rules/SolanaRules.ts"
 import { deadlineOf, formOf, guardTermsOf, paysFees, unsimulated, violationsOf } from "../rules/SolanaTerms.ts"
 import { encodeBase58, transactionBytes } from "../rules/Wire.ts"
 import { checkBytes, examine, limitViolation, makeSolanaProvidersOf } from "./SolanaChecks.ts"
 import type { Allowance } from "./SolanaChecks.ts"
 import * as SolanaSponsoring from "./SolanaSponsoring.ts"
+import { makeSolanaFunds, makeSolanaTransfers } from "./SolanaTransfers.ts"
 
 // Signs transactions of solana that callers send themselves: `POST …/sign-transaction`. They pass every rule of a send.
 
@@ -59,7 +58,7 @@ const refusedTransaction = (code: string, message: string) =>
   BadRequest.of([{ field: "transaction", message: `${code}: ${message}` }])
 
 const makeSolanaSigning = Effect.gen(function* () {
-  const ledger = yield* Ledger
+  const funds = yield* makeSolanaFunds
   const relayerProviders = yield* makeSolanaProvidersOf
   const prices = yield* PriceSource
 
@@ -76,18 +75,9 @@ const makeSolanaSigning = Effect.gen(function* () {
     return lifetime
   })
 
-  const checkFunds = Effect.fnUntraced(function* (
-    providers: SolanaProviders,
-    { relayer, account }: Sender<Solana>,
-    fee: bigint
-  ) {
-    const [{ value: balance }, { blockHeight }] = yield* relayerProviders.first(providers, (node) =>
-      Effect.all([node.call(Calls.balanceOf(account.address)), node.call(Calls.epochInfo)], { concurrency: 2 })
-    )
-    const reserved = yield* ledger.reserved(account, blockHeight)
-    const policy = minBalanceOf("solana", relayer.policies)
-    const minimum = policy > rentMinimum ? policy : rentMinimum
-    if (balance - reserved - fee >= minimum) return
+  const checkFunds = Effect.fnUntraced(function* (providers: SolanaProviders, sender: Sender<Solana>, fee: bigint) {
+    const { balance, isEnough, minimum, reserved } = yield* funds(providers, sender, fee)
+    if (isEnough) return
     return yield* refusedTransaction(
       "insufficient_funds",
       `it can cost ${fee} lamports; the account has ${balance}, of which ${reserved} are reserved and ${minimum} must stay`
@@ -276,9 +266,14 @@ const check = Effect.fnUntraced(function* (
 
 const isNewest = isNewestOf(solanaRules.request)
 
-export const make = Effect.map(
-  Effect.all([makeSolanaSigning, makeSolanaSimulating, SolanaSponsoring.make]),
-  ([signing, simulate, { quote, build }]): Intake<Solana> => ({
+export const make = Effect.gen(function* () {
+  const signing = yield* makeSolanaSigning
+  const simulate = yield* makeSolanaSimulating
+  const { quote, build } = yield* SolanaSponsoring.make
+  const transfers = yield* makeSolanaTransfers((body, sender) =>
+    simulate(requestOfBody(body), sender, { limits: undefined, forbidden: undefined })
+  )
+  const intake: Intake<Solana> = {
     rules: solanaRules,
     hasSequences: false,
     body: SendSolanaTransaction,
@@ -317,9 +312,11 @@ export const make = Effect.map(
     }),
     signing,
     quote,
-    build
-  })
-)
+    build,
+    transfers
+  }
+  return intake
+})
 
 // What operators see and do about the account of a solana relayer: it has no nonce, so that only restarts of test networks are left.
 

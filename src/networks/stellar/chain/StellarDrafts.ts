@@ -9,7 +9,7 @@ import type { StellarRequest } from "../rules/Stellar.ts"
 import type { StellarOperation } from "../rules/StellarRequests.ts"
 import { toParts } from "../rules/StellarValues.ts"
 import { authOf } from "./StellarDecoding.ts"
-import { buildWith, placed, v1In } from "./StellarEncoding.ts"
+import { buildWith, creationOf, placed, v1In } from "./StellarEncoding.ts"
 import type { Draft, UnsignedEnvelope } from "./StellarEncoding.ts"
 import { hashOf, library, reading, scValToXdr, textOf } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
@@ -246,6 +246,15 @@ const draftSequence = 1n
 
 /** Any time: the simulation does not check it. */
 const anyTime = 2n ** 62n
+
+/** An account that is made, with stroops from the account that makes it. */
+export const draftOfCreation = (
+  lib: Library,
+  source: string,
+  { address, balance }: { readonly address: string; readonly balance: bigint },
+  networkId: Uint8Array
+): string =>
+  creationOf(lib, { source, address, balance, sequence: draftSequence, maxTime: anyTime }, networkId).envelope
 
 const withoutAuth = (operation: StellarOperation): StellarOperation => {
   if (operation.type === "payment" || operation.auth?.type === "xdr") return operation

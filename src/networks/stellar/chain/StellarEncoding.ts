@@ -371,6 +371,32 @@ const channelCreationOf = (lib: Library, relayer: string, channel: string): Read
   ]
 }
 
+/** An account that another one makes, with stroops of its own. */
+export interface AccountCreation extends Pick<Draft, "source" | "sequence" | "maxTime"> {
+  readonly address: string
+  readonly balance: bigint
+}
+
+/** Its place, its fee and its times are exchanged before it is signed. */
+export const creationOf = (
+  lib: Library,
+  { address, balance, ...draft }: AccountCreation,
+  networkId: Uint8Array
+): UnsignedEnvelope => {
+  const { CreateAccountOp, Memo, Operation, OperationBody, Transaction, TransactionExt } = lib.xdr
+  const creation = new CreateAccountOp({ destination: publicKeyOf(lib, address), startingBalance: balance })
+  const tx = new Transaction({
+    sourceAccount: lib.decodeAddressToMuxedAccount(draft.source),
+    fee: 1,
+    seqNum: draft.sequence,
+    cond: conditionsOf(lib, draft),
+    memo: Memo.memoNone(),
+    operations: [new Operation({ sourceAccount: null, body: OperationBody.createAccount(creation) })],
+    ext: TransactionExt.v0()
+  })
+  return enveloped(lib, tx, networkId)
+}
+
 const channelMergeOf = (lib: Library, relayer: string, channel: string): Xdr.Operation =>
   new lib.xdr.Operation({
     sourceAccount: lib.decodeAddressToMuxedAccount(channel),

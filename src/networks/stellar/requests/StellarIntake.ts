@@ -54,6 +54,7 @@ import {
   makeRelayerChain
 } from "./StellarChecks.ts"
 import * as StellarSponsoring from "./StellarSponsoring.ts"
+import { makeStellarTransfers } from "./StellarTransfers.ts"
 
 // Signs envelopes of stellar that callers send themselves: `POST …/sign-transaction`. They pass every rule of an unsigned envelope,
 // and die within five minutes.
@@ -290,6 +291,15 @@ export const make = Effect.gen(function* () {
   const signing = yield* makeSigning(ownAccounts)
   const { build, quote } = yield* StellarSponsoring.make(ownAccounts)
 
+  const simulateBody: NonNullable<Intake<Stellar>["simulate"]> = Effect.fnUntraced(function* (
+    body,
+    sender,
+    { now, limits, forbidden }
+  ) {
+    const examined = yield* examine(body, sender, { now, prefix: "" })
+    return yield* simulate(examined, sender, { field: fieldOf(body), now, limits, forbidden })
+  })
+
   const intake: Intake<Stellar> = {
     rules: stellarRules,
     body: SendStellarTransaction,
@@ -325,10 +335,10 @@ export const make = Effect.gen(function* () {
     signing,
     quote,
     build,
-    simulate: Effect.fnUntraced(function* (body, sender, { now, limits, forbidden }) {
-      const examined = yield* examine(body, sender, { now, prefix: "" })
-      return yield* simulate(examined, sender, { field: fieldOf(body), now, limits, forbidden })
-    })
+    simulate: simulateBody,
+    transfers: makeStellarTransfers((body, sender, now) =>
+      simulateBody(body, sender, { now, limits: undefined, forbidden: undefined })
+    )
   }
   return intake
 })

@@ -181,6 +181,13 @@ const costs: ReadonlyArray<Case> = [
     now + hour
   ],
   [
+    "short of funds for a top-up, which holds nothing of its payer",
+    "Finish failed insufficient_funds",
+    pending({ versions: [request({ fails_without_funds: true })] }),
+    lane({ others: others({ inFlight: 1 }) }),
+    poor
+  ],
+  [
     "short of its relayer's minimum only",
     "Hold relayer insufficient_funds",
     pending(),

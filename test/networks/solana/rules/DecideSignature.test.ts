@@ -131,6 +131,11 @@ describe("a transaction without bytes", () => {
       "Hold insufficient_funds"
     ],
     [
+      "fails at once without funds if it is a top-up, which holds nothing of its payer",
+      prepared({ balance: 0n }, { versions: [{ instructions: [], fails_without_funds: true }] }),
+      "Finish failed insufficient_funds"
+    ],
+    [
       "fails if simulations fail",
       prepared({ simulated: { _tag: "Fails", error: "Custom 1" } }),
       "Finish failed would_fail"

@@ -170,6 +170,18 @@ layerEach(memory)("a payment on stellar", (it) => {
     })
   )
 
+  it.effect("fails at once without funds if it is a top-up, which holds nothing of its payer", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ funds: 4n * xlm })
+      const [topUp] = yield* world.accept({ ...World.payment(5n * xlm), fails_without_funds: true }, 1, inAnHour)
+      const [next] = yield* world.accept(World.payment(xlm), 1, inAnHour)
+      yield* world.poll(2)
+      const { cause, state } = yield* world.transaction(topUp)
+      assert.deepStrictEqual([state, cause?.code], ["failed", "insufficient_funds"])
+      yield* endsOnce(world, next, 1n)
+    })
+  )
+
   it.effect("waits for an account that does not exist yet", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ funds: 0n })
