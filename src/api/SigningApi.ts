@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
 import { NodeCalls, NodeReplies } from "../networks/core/NodeCall.ts"
-import { EvmSignature, SignMessage, SignTypedData } from "../networks/evm/rules/EvmSchemas.ts"
+import { EvmSignature, SignMessage, SignTypedData } from "../networks/evm/rules/EvmMessages.ts"
 import { SignedSolanaTransaction, SignSolanaTransaction } from "../networks/solana/rules/SolanaExchanges.ts"
 import { SignedStellarTransaction, SignStellarTransaction } from "../networks/stellar/rules/StellarRequests.ts"
 import * as Endpoint from "./Endpoint.ts"

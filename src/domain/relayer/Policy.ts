@@ -101,6 +101,9 @@ const outPerDay = (unit: string, example: string) =>
 /** Stands for creations in a list of receivers: they have no address. */
 export const contractCreation = "contract_creation"
 
+/** Stands for the accounts of the authorizations of a transaction in a list of receivers. */
+export const authorityReceiver = "authority"
+
 export const EvmPolicy = Schema.Struct({
   eip1559_pricing: harmless(
     Schema.Boolean,
@@ -149,9 +152,9 @@ export const EvmPolicy = Schema.Struct({
     )
   ),
   whitelist_receivers: onlyListed(
-    list(Schema.Union([CheckedEvmAddress, Schema.Literal(contractCreation)])),
+    list(Schema.Union([CheckedEvmAddress, Schema.Literals([contractCreation, authorityReceiver])])),
     doc(
-      "Addresses that transactions may be sent to, and `contract_creation` for creations. If absent, everything is allowed; if empty, only the relayer's own address. It may always receive plain transfers; data for it is refused, because code of the account could call anybody.",
+      "Addresses that transactions may be sent to, `contract_creation` for creations, and `authority` for the accounts whose authorizations a transaction carries. If absent, everything is allowed; if empty, only the relayer's own address. It may always receive plain transfers; data for it is refused, because code of the account could call anybody.",
       ["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"]
     )
   ),
@@ -163,7 +166,14 @@ export const EvmPolicy = Schema.Struct({
     )
   ),
   top_up: decisive(EvmTopUp, topUp),
-  top_up_out_per_day: upperLimit(PositiveDecimalUint128, outPerDay("Wei", "5000000000000000000"), "native")
+  top_up_out_per_day: upperLimit(PositiveDecimalUint128, outPerDay("Wei", "5000000000000000000"), "native"),
+  allowed_delegates: alsoListed(
+    list(CheckedEvmAddress),
+    doc(
+      "Contracts that authorizations (EIP-7702) in `authorization_list` may delegate accounts to; the zero address allows to end delegations. If absent or empty, no transaction carries authorizations.",
+      ["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"]
+    )
+  )
 }).annotate({ identifier: "EvmPolicy", description: "Limits of an evm relayer." })
 export type EvmPolicy = typeof EvmPolicy.Type
 

@@ -175,6 +175,8 @@ const makeRelayerTargets = Effect.gen(function* () {
     known,
     /** Addresses of relayers on networks of the type that have the letters of `part`. */
     addresses: repo.addresses,
+    /** Those of the addresses that belong to relayers on networks of the type. */
+    accountsAmong: repo.accountsAmong,
     /** Relayers of stellar whose policy has channels, and those with one of the addresses. */
     withChannels: repo.withChannels,
     hold,

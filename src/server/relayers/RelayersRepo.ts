@@ -249,6 +249,18 @@ export const make = Effect.gen(function* () {
       query("RelayersRepo.addresses")
     )
 
+  /** Those of the addresses, in the canonical form of the network type, that belong to relayers of any network of it. */
+  const accountsAmong = (type: NetworkType, wanted: ReadonlyArray<string>) =>
+    wanted.length === 0
+      ? Effect.succeed(new Set<string>())
+      : sql`
+          SELECT coalesce(string_agg(DISTINCT t.address, ' '), '') AS words FROM relayers t
+          WHERE t.address = ANY(${wanted}) AND t.network_type = ${type}`.pipe(
+          Effect.flatMap(Rows.words),
+          Effect.map((found) => new Set(found)),
+          query("RelayersRepo.accountsAmong")
+        )
+
   /** Relayers of stellar that want channels, and those with one of the addresses. */
   const withChannels = (addresses: ReadonlyArray<string>) =>
     sql`
@@ -370,6 +382,7 @@ export const make = Effect.gen(function* () {
 
   return {
     addresses,
+    accountsAmong,
     withChannels,
     sharesAccount,
     find,

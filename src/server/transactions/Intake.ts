@@ -78,11 +78,6 @@ interface AdmissionOptions {
   readonly prefix: string
 }
 
-interface ReplacementOptions extends AdmissionOptions {
-  /** Of the transaction that is replaced. Policy changes do not touch it. Absent: it is public. */
-  readonly route?: Route
-}
-
 /** What the ledger stores of a body. */
 export interface Admitted<F extends Family = Family> {
   readonly request: F["request"]
@@ -108,6 +103,11 @@ interface AdmittedReplacement<F extends Family = Family> {
   readonly request: F["request"]
   /** Absent: the deadline stays. */
   readonly validUntil?: Moment
+}
+
+interface ReplacementOptions<F extends Family> extends AdmissionOptions {
+  /** As it is now. What the replacement does not say stays, and so does its route, whatever the policy says by now. */
+  readonly transaction: Transaction<F>
 }
 
 type Refused = BadRequest | TransactionLimitExceeded | TransactionConflict | NotImplemented
@@ -159,7 +159,7 @@ export interface Intake<F extends Family = Family> {
   admitReplacement(
     replacement: F["replacement"],
     sender: Sender<F>,
-    options: ReplacementOptions
+    options: ReplacementOptions<F>
   ): Effect.Effect<AdmittedReplacement<F>, Refused>
   /** Whether the newest version of the transaction is what the replacement asks for. */
   isNewest(replacement: F["replacement"], transaction: Transaction<F>): boolean

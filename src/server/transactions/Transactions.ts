@@ -450,7 +450,8 @@ export class Transactions extends Context.Service<
         if (isTopUp(stored.transaction)) return yield* topUpReplaced
         const given = yield* read.replacement(replacement)
         const now = DateTime.toEpochMillis(yield* DateTime.now)
-        const options = { now, limits, prefix: "", ...present("route", stored.transaction.route) }
+        const { transaction } = stored
+        const options = { now, limits, prefix: "", transaction }
         const { request, validUntil } = yield* intake.admitReplacement(given, sender, options)
         return yield* ledger.replace(relayerNumber, id, request, validUntil)
       })

@@ -1,5 +1,5 @@
 // evm, as the kit asks for it.
-import { Result } from "effect"
+import { Result, Struct } from "effect"
 import { present } from "../../networks/core/Presentation.ts"
 import { batchOf } from "../../networks/core/TransactionRequests.ts"
 import { deadlineOf, evmTermsOf, violationsOf } from "../../networks/evm/rules/Admission.ts"
@@ -13,6 +13,21 @@ import type { EvmTestNetwork, Make, Sending } from "../KitNetwork.ts"
 import * as EvmChain from "./Chain.ts"
 import * as EvmLane from "./Lane.ts"
 import * as Node from "./Node.ts"
+
+const unlisted = {
+  field: "authorization_list",
+  message: "is not supported by the test kit, whose chain has no accounts with code"
+}
+
+/** The kit sends no authorizations. */
+const violationsWithoutList = (
+  { authorization_list: list, ...body }: SendEvmTransaction | ReplaceEvmTransaction,
+  target: EvmTarget,
+  now: number
+) => (list === undefined ? violationsOf(body, admissionOf(target, now)) : [unlisted])
+
+const bodyWithoutList = <B extends SendEvmTransaction | ReplaceEvmTransaction>(body: B) =>
+  Struct.omit(body, ["authorization_list"])
 
 const admissionOf = (target: EvmTarget, now: number) => ({ now, terms: evmTermsOf(target) })
 
@@ -35,10 +50,10 @@ const sendingOn = (chain: EvmChain.Chain, finality: number): Sending<Evm> => ({
   lacking: (target, _, body) =>
     body !== undefined && (body.private ?? evmTermsOf(target).isPrivate) ? privateSends : undefined,
   admit: (body, target, now) => {
-    const violations = violationsOf(body, admissionOf(target, now))
+    const violations = violationsWithoutList(body, target, now)
     if (violations.length > 0) return Result.fail(violations)
     return Result.succeed({
-      request: requestOfBody(body),
+      request: requestOfBody(bodyWithoutList(body)),
       facts: {},
       validUntil: deadlineOf(body, evmTermsOf(target), now),
       priority: body.priority ?? 0,
@@ -46,8 +61,8 @@ const sendingOn = (chain: EvmChain.Chain, finality: number): Sending<Evm> => ({
       ...present("requiredSequence", body.nonce === undefined ? undefined : BigInt(body.nonce))
     })
   },
-  replacementOf: (body) => ({ request: requestOfBody(body), deadline: momentOf(body.valid_until) }),
-  replacementViolations: (body, target, now) => violationsOf(body, admissionOf(target, now)),
+  replacementOf: (body) => ({ request: requestOfBody(bodyWithoutList(body)), deadline: momentOf(body.valid_until) }),
+  replacementViolations: (body, target, now) => violationsWithoutList(body, target, now),
   openLane: ({ address, key, target, relayerNumber, rows }) => {
     const numbers = networkNumbers(target.network)
     const account = { chain, address, finality, minimumTip: numbers.minimumTip }

@@ -75,6 +75,7 @@ describe("the meaning of a change", () => {
         "relayers.policies.private_estimates: audience",
         "relayers.policies.whitelist_receivers: onlyListed",
         "relayers.policies.whitelist_selectors: onlyListed",
+        "relayers.policies.allowed_delegates: alsoListed",
         "relayers.policies.allowed_programs: onlyListed",
         "relayers.policies.allowed_accounts: onlyListed",
         "relayers.policies.disallowed_accounts: exceptListed",

@@ -118,8 +118,8 @@ export const costs: ReadonlyArray<Mutant> = [
       name: "listed-calls-before-the-signature",
       rule: "A request whose call the policy does not list any more is not signed.",
       source: "docs/policies.md: selectors",
-      before: "isReceiverAllowed(request, terms) && isCallAllowed(request, terms)",
-      after: "isReceiverAllowed(request, terms) && (isCallAllowed(request, terms) || terms.isEip1559)",
+      before: "      isCallAllowed(request, terms) &&",
+      after: "      (isCallAllowed(request, terms) || terms.isEip1559) &&",
       test: `${tests}/SendEvmTransaction.test.ts`
     }
   ]),
@@ -426,8 +426,8 @@ export const costs: ReadonlyArray<Mutant> = [
       name: "delegated-account-has-one-in-flight",
       rule: "An account with a delegation has one transaction in flight.",
       source: `${failures} 26`,
-      before: "code.toLowerCase().startsWith(delegation)",
-      after: "code.toLowerCase().startsWith(`no ${delegation}`)",
+      before: "delegateOf(code) === undefined ? window : windowOfDelegated",
+      after: "delegateOf(code) === code ? windowOfDelegated : window",
       test: `${tests}/NetworkNumbers.test.ts`
     }
   ])

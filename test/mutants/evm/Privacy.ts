@@ -191,8 +191,10 @@ export const privacy: ReadonlyArray<Mutant> = [
       before: `  const providers = isEstimatedPrivately(transaction)
     ? yield* privateProvidersOf(context, relayer)
     : yield* providersOf(context, relayer)
+  const { authorization_list: list, ...request } = newestRequest(transaction)
   const call`,
       after: `  const providers = yield* providersOf(context, relayer)
+  const { authorization_list: list, ...request } = newestRequest(transaction)
   const call`,
       test: lanes
     },

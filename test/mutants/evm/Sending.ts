@@ -146,8 +146,8 @@ export const sending: ReadonlyArray<Mutant> = [
       name: "own-call-passes-no-list",
       rule: "A receivers' list allows no data for the own address.",
       source: `${failures} D4`,
-      before: "(!isOwnCall(request, address) && includes(",
-      after: "(includes(",
+      before: "(!isOwnCall(request, address) &&\n    (includes(",
+      after: "((includes(",
       test: `${tests}/SendEvmTransaction.test.ts`
     },
     {

@@ -10,6 +10,8 @@ import {
   TransactionExplanation
 } from "../../../src/networks/core/TransactionRequests.ts"
 import { resolve } from "../../../src/networks/core/Transition.ts"
+import type { AuthorityState } from "../../../src/networks/evm/rules/Authorizations.ts"
+import type { Seen } from "../../../src/networks/evm/rules/Evm.ts"
 import { EvmTransaction, SendEvmTransaction, TransactionAttempt } from "../../../src/networks/evm/rules/EvmSchemas.ts"
 import { explain } from "../../../src/networks/evm/rules/EvmWords.ts"
 import { causeOf, codeOf, later, noop, unsent } from "../evm/rules/DecisionTable.ts"
@@ -55,6 +57,29 @@ const route = { kind: "private", since: now } as const
 const lowFee = submitted({
   versions: [request({ max_fee_per_gas: gwei, max_priority_fee_per_gas: gwei })],
   attempts: [attempt(1, { fees: { type: "eip1559", maxFee: 3n * gwei, tip: gwei } })]
+})
+
+/** An authorization with nonce 3 of an account. */
+const listed = pending({
+  versions: [
+    request({
+      gas_limit: 100_000n,
+      authorization_list: [
+        {
+          chainId: 31_337,
+          address: `0x${"5a".repeat(20)}`,
+          nonce: 3,
+          yParity: 0,
+          r: `0x${"1".repeat(64)}`,
+          s: `0x${"2".repeat(64)}`,
+          authority: `0x${"a1".repeat(20)}`
+        }
+      ]
+    })
+  ]
+})
+const authorityAt = (over: Partial<AuthorityState>): Partial<Seen> => ({
+  authorities: [{ count: 3, code: "0x", isRelayer: false, ...over }]
 })
 
 /** `queued` is what accepting a transaction, or an operator's `send`, sets: no poll does. */
@@ -129,6 +154,15 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
     pending({ versions: [request({ to: lane().lane.address, data: "0x01" })] }),
     lane(),
     seen({ hasCode: true })
+  ],
+  authorization_ahead: [listed, lane(), seen(authorityAt({ count: 2 }))],
+  authority_busy: [listed, lane(), seen(authorityAt({ pendingCount: 5 }))],
+  authorization_used: [listed, lane(), seen(authorityAt({ count: 4 }))],
+  authority_is_relayer: [listed, lane(), seen(authorityAt({ isRelayer: true }))],
+  estimate_unavailable: [
+    { ...listed, versions: [{ ...listed.versions[0], simulate: true }] },
+    lane(),
+    seen({ ...authorityAt({}), estimate: { _tag: "Unavailable" } })
   ],
   reverted: [mined({ state: "submitted" }, 1, failed), lane(), deepFailed],
   out_of_gas: [mined({ state: "submitted" }, 1, { ...failed, gasUsed: 21_000n }), lane(), deepFailed],

@@ -110,7 +110,10 @@ const signalsOf = (state: State) =>
 const networks = (state: State) =>
   SendingNetworks.layer(
     Effect.map(EvmLane.network, (evm) => [{ ...evm, warmUp: Effect.sync(() => void state.warmUps++) }])
-  ).pipe(Layer.provide(Layer.mock(EvmNodes, { heads: makeHeads(), markets: EvmMarkets.make() })))
+  ).pipe(
+    Layer.provide(Layer.mock(EvmNodes, { heads: makeHeads(), markets: EvmMarkets.make() })),
+    Layer.provide(Layer.mock(RelayerTargets, { known: () => [] }))
+  )
 
 const services = (state: State) =>
   Job.layer(

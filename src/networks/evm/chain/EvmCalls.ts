@@ -7,6 +7,8 @@ import { rpcCheckCodes, rpcFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcNode, TypedCall } from "../../../server/chains/RpcNode.ts"
 import type { Receipt } from "../../core/Transaction.ts"
+import { forNodes } from "../rules/Authorizations.ts"
+import type { Authorization } from "../rules/Authorizations.ts"
 import { paidOf } from "../rules/Costs.ts"
 import type { Estimate, Evm, ReceiptDetails } from "../rules/Evm.ts"
 import { feeHistoryBlocks } from "../rules/EvmNumbers.ts"
@@ -100,11 +102,13 @@ export const balanceAt = (address: string, block: number): TypedCall<bigint> => 
   params: [address, at(block)]
 })
 
-export const codeOf = (address: string, block: BlockAt = "latest"): TypedCall<string> => ({
+export const codeAt = (address: string, block: BlockAt): TypedCall<string> => ({
   method: "eth_getCode",
   params: [address, at(block)],
-  result: Schema.String
+  result: LowerCase
 })
+
+export const codeOf = (address: string): TypedCall<string> => codeAt(address, "latest")
 
 export const chainId: TypedCall<bigint> = { method: "eth_chainId", params: [], result: Uint64 }
 
@@ -220,7 +224,12 @@ export interface CallFields {
   readonly to?: string
   readonly value: bigint
   readonly data?: string
+  /** Authorizations (EIP-7702). Only an estimate sends them: a block has applied them before anybody asks for its state. */
+  readonly authorization_list?: ReadonlyArray<Authorization>
 }
+
+/** Code that accounts have instead of their own, by address. */
+export type Overrides = Readonly<Record<string, { readonly code: string }>>
 
 const callParams = ({ from, to, value, data }: CallFields) => ({
   from,
@@ -229,11 +238,16 @@ const callParams = ({ from, to, value, data }: CallFields) => ({
   ...(data === undefined ? {} : { data })
 })
 
-export const estimateGas = (call: CallFields): TypedCall<bigint> => ({
-  method: "eth_estimateGas",
-  params: [callParams(call)],
-  result: Uint64
-})
+/** Without overrides there are no further parameters, because some nodes refuse them. */
+export const estimateGas = (call: CallFields, overrides?: Overrides): TypedCall<bigint> => {
+  const { authorization_list: list } = call
+  const params = { ...callParams(call), ...(list === undefined ? {} : { authorizationList: list.map(forNodes) }) }
+  return {
+    method: "eth_estimateGas",
+    params: overrides === undefined ? [params] : [params, "latest", overrides],
+    result: Uint64
+  }
+}
 
 /** At the state of a block: shows why a call that was mined there has failed. */
 export const callAt = (call: CallFields & { readonly gas: bigint }, block: number): TypedCall<unknown> => ({
@@ -357,8 +371,12 @@ export const readEstimate = (answer: RpcAnswer): NodeEstimate => {
 }
 
 /** Fails if the provider only says that it has too much to do. */
-export const nodeEstimate = (node: RpcNode, call: CallFields): Effect.Effect<NodeEstimate, RpcFailure> =>
-  Effect.flatMap(node.ask(estimateGas(call)), (given) => {
+export const nodeEstimate = (
+  node: RpcNode,
+  call: CallFields,
+  overrides?: Overrides
+): Effect.Effect<NodeEstimate, RpcFailure> =>
+  Effect.flatMap(node.ask(estimateGas(call, overrides)), (given) => {
     const answer = given._tag === "RpcError" ? { ...given, message: withoutSecrets(node.url, given.message) } : given
     const failure = busy(answer)
     return failure === undefined ? Effect.succeed(readEstimate(answer)) : Effect.fail(failure.of("eth_estimateGas"))

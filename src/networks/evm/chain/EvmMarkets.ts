@@ -301,10 +301,15 @@ const randomHex = (digits: number) =>
 const askedDataFee = Effect.fnUntraced(function* (
   node: RpcNode,
   { chainId }: NetworkNumbers,
-  { to, value, data }: Omit<CallFields, "from">,
+  { authorization_list: list, to, value, data }: Omit<CallFields, "from">,
   isSecret: boolean
 ) {
-  const request = { value, ...(to === undefined ? {} : { to }), ...(data === undefined ? {} : { data }) }
+  const request = {
+    value,
+    ...(to === undefined ? {} : { to }),
+    ...(data === undefined ? {} : { data }),
+    ...(list === undefined ? {} : { authorizations: list })
+  }
   const unsigned = yield* EvmBytes.unsignedOf({ ...placeholder, chainId, ...request })
   const bytes = isSecret ? yield* randomHex(unsigned.length - 2) : unsigned.slice(2)
   return yield* askOracle(node, dataFeeInput(bytes))

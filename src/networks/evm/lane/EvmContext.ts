@@ -180,6 +180,7 @@ export const unsignedTransactionOf = ({
   sign
 }: Pick<Unsigned<Evm>, "lane" | "relayer" | "request" | "place" | "sign">): EvmBytes.Unsigned => {
   const [{ address }] = lane.accounts
+  const { authorization_list: list } = request ?? noopRequest(address)
   const { to, value, data } = wireOf(request ?? noopRequest(address), address)
   const { fees, gasLimit } = sign.offer
   return {
@@ -189,7 +190,8 @@ export const unsignedTransactionOf = ({
     gasLimit,
     value,
     ...(to === undefined ? {} : { to }),
-    ...(data === undefined ? {} : { data })
+    ...(data === undefined ? {} : { data }),
+    ...(list === undefined ? {} : { authorizations: list })
   }
 }
 

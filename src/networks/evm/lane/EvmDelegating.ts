@@ -5,7 +5,7 @@ import type { Providers } from "../../../server/chains/Providers.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import * as LocalKey from "../../../server/signers/backends/LocalKey.ts"
 import * as EvmBytes from "../chain/EvmBytes.ts"
-import { codeOf, readEstimate } from "../chain/EvmCalls.ts"
+import * as EvmCalls from "../chain/EvmCalls.ts"
 import { forNodes } from "../rules/Authorizations.ts"
 import type { Estimate } from "../rules/Evm.ts"
 import { delegationCallGas } from "../rules/EvmNumbers.ts"
@@ -30,7 +30,7 @@ export const estimateDelegation = Effect.fnUntraced(function* (node: RpcNode, ca
   const { account } = call
   const entry = yield* Effect.orDie(throwaway(call))
   const params = [{ from: account, to: account, value: "0x0", authorizationList: [forNodes(entry)] }]
-  const found = readEstimate(yield* node.ask({ method: "eth_estimateGas", params }))
+  const found = EvmCalls.readEstimate(yield* node.ask({ method: "eth_estimateGas", params }))
   if (found._tag === "Gas") return { ...found, gas: found.gas + delegationCallGas } satisfies Estimate
   return found._tag === "Reverts"
     ? ({ _tag: "Refused", words: found.reason ?? "it reverts" } satisfies Estimate)
@@ -46,7 +46,7 @@ export const codeAt = Effect.fnUntraced(function* (
   address: string,
   { height, expected }: { readonly height: number; readonly expected: string }
 ) {
-  const read = (node: RpcNode) => Effect.map(node.call(codeOf(address, height)), (code) => code.toLowerCase())
+  const read = (node: RpcNode) => node.call(EvmCalls.codeAt(address, height))
   const agreed = providers.first(
     Effect.fnUntraced(function* (node) {
       const code = yield* read(node)

@@ -13,6 +13,7 @@ import type {
   PollOptions,
   SendingNetwork
 } from "../../../server/lanes/LaneNetwork.ts"
+import { RelayerTargets } from "../../../server/relayers/RelayerTargets.ts"
 import { present } from "../../core/Presentation.ts"
 import type { Destination } from "../../core/Rules.ts"
 import { currentAttempts, isFinal, newestRequest, requestOf } from "../../core/Transaction.ts"
@@ -29,6 +30,7 @@ import {
   revertReasonOf
 } from "../chain/EvmCalls.ts"
 import type { CallError, NodeEstimate } from "../chain/EvmCalls.ts"
+import { listedEstimate, listedEstimateOf } from "../chain/EvmEstimates.ts"
 import { findTaker, hashAt } from "../chain/EvmEvidence.ts"
 import { readDataFee } from "../chain/EvmMarkets.ts"
 import { EvmNodes, sendBytes } from "../chain/EvmNodes.ts"
@@ -43,6 +45,8 @@ import { evmRules } from "../rules/EvmRules.ts"
 import { takerVerdictOf } from "../rules/LaneNonces.ts"
 import { classify } from "../rules/Refusal.ts"
 import type { NodeAnswer } from "../rules/Refusal.ts"
+import { findAuthorities, findDelegations } from "./EvmAuthorities.ts"
+import type { RelayersAmong } from "./EvmAuthorities.ts"
 import {
   beliefsOf,
   makeMemory,
@@ -70,21 +74,33 @@ const estimated = Effect.fnUntraced(function* (context: EvmContext, { row, seen 
   const isPrivate = isEstimatedPrivately(transaction)
   const estimating = isPrivate ? yield* privateProvidersOf(context, relayer) : providers
   const request = newestRequest(transaction)
+  const { authorization_list: list, delegate } = request
   const wire = wireOf(request, context.address)
   const call = { ...wire, from: context.address }
-  const { delegate } = request
   const estimateOf = (node: RpcNode) =>
     delegate === undefined
       ? agreedEstimate(estimating, node, call)
       : estimateDelegation(node, { account: context.address, delegate, chainId: numbersOf(relayer).chainId })
   const gasOf = (node: RpcNode) => (isEstimated(request) ? Effect.asSome(estimateOf(node)) : Effect.succeedNone)
+  const listedGas =
+    list !== undefined && isEstimated(request)
+      ? Effect.asSome(listedEstimate(estimating, { ...call, authorization_list: list }))
+      : Effect.succeedNone
   const dataFeeOf = (node: RpcNode) =>
-    readDataFee(node, numbersOf(relayer), wire, context.memory.lastRollupFee, transaction.route?.kind === "private")
-  const both = isPrivate
-    ? Effect.all([isEstimated(request) ? estimating.first(gasOf) : Effect.succeedNone, providers.first(dataFeeOf)], {
-        concurrency: 2
-      })
-    : providers.first((node) => Effect.all([gasOf(node), dataFeeOf(node)], { concurrency: 2 }))
+    readDataFee(
+      node,
+      numbersOf(relayer),
+      { ...wire, ...present("authorization_list", list) },
+      context.memory.lastRollupFee,
+      transaction.route?.kind === "private"
+    )
+  const apart = list === undefined ? estimating.first(gasOf) : listedGas
+  const both =
+    isPrivate || list !== undefined
+      ? Effect.all([isEstimated(request) ? apart : Effect.succeedNone, providers.first(dataFeeOf)], {
+          concurrency: 2
+        })
+      : providers.first((node) => Effect.all([gasOf(node), dataFeeOf(node)], { concurrency: 2 }))
   const asked = Effect.map(both, ([gas, data]): Partial<Seen> => ({
     ...(gas._tag === "Some" ? { estimate: gas.value } : {}),
     ...(data === undefined ? {} : { dataFee: data })
@@ -207,8 +223,12 @@ const findRevertsNow = Effect.fnUntraced(function* (context: EvmContext, { row, 
   const providers = isEstimatedPrivately(transaction)
     ? yield* privateProvidersOf(context, relayer)
     : yield* providersOf(context, relayer)
-  const call = { ...wireOf(newestRequest(transaction), address), from: address }
-  const estimate = yield* Effect.option(providers.first((node) => nodeEstimate(node, call)))
+  const request = newestRequest(transaction)
+  const { authorization_list: list } = request
+  const call = { ...wireOf(request, address), from: address }
+  const ask = (node: RpcNode) =>
+    list === undefined ? nodeEstimate(node, call) : listedEstimateOf(node, { ...call, authorization_list: list })
+  const estimate = yield* Effect.option(providers.first(ask))
   const found = Option.match(estimate, { onNone: (): RevertsNow => ({}), onSome: revertsNowOf })
   memory.reverts.set(number, { height, version: versions.length, found })
   return { seen: { ...seen, revertsNow: found } } satisfies Finding<Evm>
@@ -231,9 +251,17 @@ const findCode = Effect.fnUntraced(function* (
   return { seen: { ...seen, sights, codeAt: present("code", code) } } satisfies Finding<Evm>
 })
 
-const answerInquiry = (context: EvmContext, inquiry: Inquiry<Evm>): Effect.Effect<Finding<Evm>> => {
+const answerInquiry = (
+  context: EvmContext,
+  inquiry: Inquiry<Evm>,
+  relayersAmong: RelayersAmong
+): Effect.Effect<Finding<Evm>> => {
   const { question } = inquiry
   switch (question._tag) {
+    case "Authorities":
+      return findAuthorities(context, inquiry, relayersAmong)
+    case "Delegations":
+      return findDelegations(context, inquiry, question)
     case "Estimate":
       return estimated(context, inquiry)
     case "Foreign":
@@ -369,7 +397,11 @@ const forgetBytes = ({ memory: { absences, acceptedBy } }: EvmContext, { rows }:
   }
 }
 
-const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOptions): LaneChain<Evm> => {
+const open = (
+  nodes: EvmNodes["Service"],
+  relayersAmong: RelayersAmong,
+  { address, genesis, keys }: LaneOptions
+): LaneChain<Evm> => {
   const context: EvmContext = { address, nodes, memory: makeMemory(genesis) }
   const { memory } = context
   const signer = makeSigner(keys, address)
@@ -390,7 +422,9 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
   return {
     poll,
     inquire: (_, inquiries) =>
-      Effect.forEach(inquiries, (inquiry) => answerInquiry(context, inquiry), { concurrency: "unbounded" }),
+      Effect.forEach(inquiries, (inquiry) => answerInquiry(context, inquiry, relayersAmong), {
+        concurrency: "unbounded"
+      }),
     sign: (unsigned) =>
       signer.sign(unsigned.relayer.signerId, unsignedTransactionOf(unsigned), unsigned.request?.delegate),
     broadcast: Effect.fnUntraced(function* (
@@ -438,11 +472,14 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
   }
 }
 
-export const networkOf = (nodes: EvmNodes["Service"]): SendingNetwork<Evm> => ({
+export const networkOf = (nodes: EvmNodes["Service"], relayersAmong: RelayersAmong): SendingNetwork<Evm> => ({
   rules: evmRules,
-  open: (lane) => open(nodes, lane),
+  open: (lane) => open(nodes, relayersAmong, lane),
   // The first real signature meets the same failure and reports it.
   warmUp: Effect.ignore(warmUpSigner)
 })
 
-export const network = Effect.map(EvmNodes, networkOf)
+export const network = Effect.gen(function* () {
+  const targets = yield* RelayerTargets
+  return networkOf(yield* EvmNodes, (addresses) => targets.accountsAmong("evm", addresses))
+})

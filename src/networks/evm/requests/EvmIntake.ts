@@ -17,10 +17,11 @@ import { TransactionConflict } from "../../core/Rules.ts"
 import { exceeded, TransactionLimitExceeded } from "../../core/TransactionLimits.ts"
 import type { NetworkLimits } from "../../core/TransactionLimits.ts"
 import { newestRequest } from "../../core/Transaction.ts"
-import type { Route } from "../../core/Transaction.ts"
+import type { Route, Transaction } from "../../core/Transaction.ts"
 import type { Speed } from "../../core/TransactionValues.ts"
 import { balanceOf, blockAt, codeOf, nodeEstimate } from "../chain/EvmCalls.ts"
 import type { CallFields, NodeEstimate } from "../chain/EvmCalls.ts"
+import { listedEstimateOf } from "../chain/EvmEstimates.ts"
 import { readDataFee } from "../chain/EvmMarkets.ts"
 import { EvmNodes } from "../chain/EvmNodes.ts"
 import {
@@ -52,9 +53,10 @@ import {
   shortageOf,
   speedOf
 } from "../rules/Costs.ts"
+import type { SignedAuthorization } from "../rules/Authorizations.ts"
 import { delegatedIn } from "../rules/Delegation.ts"
 import { isEstimatedPrivately, requestOfBody } from "../rules/Evm.ts"
-import type { Estimate, Evm, EvmTarget, EvmTerms, Head, Request } from "../rules/Evm.ts"
+import type { Estimate, Evm, EvmTarget, EvmTerms, Head, Request, Signed } from "../rules/Evm.ts"
 import { transactionGas } from "../rules/EvmNumbers.ts"
 import type { NetworkNumbers } from "../rules/EvmNumbers.ts"
 import { evmRules } from "../rules/EvmRules.ts"
@@ -62,6 +64,7 @@ import { ReplaceEvmTransaction, SendEvmTransaction } from "../rules/EvmSchemas.t
 import type { Simulation } from "../rules/EvmSchemas.ts"
 import { atMost, floorOf, marketFor, maxFeeOf, operatorFeeAt, priceOf } from "../rules/Market.ts"
 import type { Fees, Market } from "../rules/Market.ts"
+import { makeAuthorizations, withSigners } from "./EvmAuthorizations.ts"
 import { makeRecords } from "./EvmRecords.ts"
 import { evmSenderOf, makeRelayerNodes } from "./EvmSenders.ts"
 import type { EvmSender } from "./EvmSenders.ts"
@@ -74,16 +77,27 @@ const isAddress = Schema.is(CheckedEvmAddress)
 const faultsOf = ({ to }: Readonly<Record<string, unknown>>) =>
   Effect.succeed(isAddress(to) ? [checksumFault(to)].filter((fault) => fault !== undefined) : [])
 
-const admissionOf = (terms: EvmTerms) =>
-  Effect.map(DateTime.now, (now): Admission => ({ now: DateTime.toEpochMillis(now), terms }))
+/** A body whose authorizations have their signers. */
+type Body = Signed<SendEvmTransaction>
 
-/** Everything that is wrong with the request itself. Empty: it is admitted. */
-const requestViolations = (body: SendEvmTransaction, terms: EvmTerms) =>
-  Effect.map(admissionOf(terms), (admission) => violationsOf(body, admission))
+/** The route of a transaction is its own: a replacement is not compared with what the policy says of later sends. */
+type OwnRoute = Pick<Transaction<Evm>, "route">
+
+const termsFor = (target: EvmTarget, own: OwnRoute | undefined): EvmTerms => {
+  const terms = evmTermsOf(target)
+  return own === undefined ? terms : { ...terms, isPrivate: own.route?.kind === "private" }
+}
+
+const admissionOf = (target: EvmTarget, own?: OwnRoute) =>
+  Effect.map(DateTime.now, (now): Admission => ({ now: DateTime.toEpochMillis(now), terms: termsFor(target, own) }))
+
+/** Everything that is wrong with the request itself. Empty: it is admitted. `own`: of the transaction that it replaces. */
+const requestViolations = (body: Body, target: EvmTarget, own?: OwnRoute) =>
+  Effect.map(admissionOf(target, own), (admission) => violationsOf(body, admission))
 
 /** What limits of the API key, or code of the account, forbid about data for the own address. */
 const ownCallViolation = (
-  body: SendEvmTransaction,
+  body: Body,
   { relayer: { address } }: EvmTarget,
   limits: NetworkLimits | undefined,
   code: string
@@ -91,14 +105,13 @@ const ownCallViolation = (
   limitedOwnCall(body, address, limits) ?? (code !== "0x" && isOwnCall(body, address) ? ownCodeCall : undefined)
 
 /** Those of `violations` that only the relayer's policy forbids. */
-export const policyViolations = (body: SendEvmTransaction, target: EvmTarget) =>
-  Effect.map(admissionOf(evmTermsOf(target)), (admission) => policyViolationsOf(body, admission))
+export const policyViolations = Effect.fnUntraced(function* (given: SendEvmTransaction, target: EvmTarget) {
+  const body = yield* withSigners(given)
+  return policyViolationsOf(body, yield* admissionOf(target))
+})
 
 /** What the limits of the API key do not allow. Fees per day are summed by the ledger. */
-const limitViolation = (
-  { value, to, data, calls }: SendEvmTransaction,
-  limits: NetworkLimits | undefined
-): Violation | undefined => {
+const limitViolation = ({ value, to, data, calls }: Body, limits: NetworkLimits | undefined): Violation | undefined => {
   if (limits !== undefined && calls !== undefined) return limitFaults(calls, limits)[0]
   const receivers = [{ field: "to", address: to ?? contractCreation }]
   return limits === undefined ? undefined : exceeded("evm", { value, receivers, call: { to, data } }, limits)
@@ -174,6 +187,9 @@ const withoutGas = ({ estimate }: SimulationView, request: Request): Violation |
     return { field: "data", message: `the provider does not estimate the call: ${estimate.words}` }
   }
   if (estimate._tag === "Reverts") return { field: "data", message: "the call reverts now" }
+  if (estimate._tag === "Unavailable") {
+    return { field: "authorization_list", message: "the provider ignores authorizations when it estimates the call" }
+  }
   const above = estimateAboveLimit(request, estimate)
   return above && { field: "gas_limit", message: `the call uses ${above.estimate} gas now` }
 }
@@ -187,7 +203,7 @@ export const simulationOf = (
 ): Simulation => {
   const { market, balance, reserved, estimate, dataFee } = known
   const terms = evmTermsOf(rules)
-  const type = priceType({ isEip1559: terms.isEip1559 })
+  const type = priceType({ isEip1559: terms.isEip1559 }, request)
   const gas = gasOf(request, rules, known)
   const offer = (speed: Speed): Fees => atMost(priceOf(market, speed, type), terms.cap)
   const costAt = (fees: Fees) => costOf({ fees, ...chargesOf(gas ?? transactionGas, known) }, request.value)
@@ -258,31 +274,41 @@ const makeMayBatch = Effect.gen(function* () {
   })
 })
 
+/** What a call needs, with its authorizations if it has some. */
+const estimateAt = (node: RpcNode, { authorization_list: list, ...call }: SimulatedCall) =>
+  list === undefined ? nodeEstimate(node, call) : listedEstimateOf(node, { ...call, authorization_list: list })
+
+interface SimulatedCall extends Omit<CallFields, "authorization_list"> {
+  readonly authorization_list?: ReadonlyArray<SignedAuthorization>
+}
+
 const makeSimulation = Effect.gen(function* () {
   const nodes = yield* makeRelayerNodes
   const { markets } = yield* EvmNodes
   const ledger = yield* Ledger
   const outboundWork = yield* OutboundWork
   const mayBatch = yield* makeMayBatch
+  const judge = yield* makeAuthorizations(nodes)
 
   /** Only private providers may see the call. */
-  const estimatePrivately = ({ relayer, numbers }: EvmSender, call: CallFields) =>
+  const estimatePrivately = ({ relayer, numbers }: EvmSender, call: SimulatedCall) =>
     Effect.orElseSucceed(
-      nodes.firstPrivate(relayer.id, numbers.chainId, (node) => nodeEstimate(node, call)),
+      nodes.firstPrivate(relayer.id, numbers.chainId, (node) => estimateAt(node, call)),
       (): NodeEstimate => ({ _tag: "Refused", words: "no private provider answers" })
     )
 
-  const askNode = Effect.fnUntraced(function* (node: RpcNode, body: SendEvmTransaction, sender: EvmSender) {
+  const askNode = Effect.fnUntraced(function* (node: RpcNode, body: Body, sender: EvmSender) {
     const { relayer, numbers } = sender
+    const { authorization_list: list } = requestOfBody(body)
     const route = routeOf(body, evmTermsOf(sender))
-    const call = { from: relayer.address, ...wireOf(body, relayer.address) }
+    const call = { from: relayer.address, ...wireOf(body, relayer.address), ...present("authorization_list", list) }
     const [head, balance, estimate, dataFee, noopDataFee, code] = yield* Effect.all(
       [
         node.call(blockAt("latest")),
         node.call(balanceOf(relayer.address)),
         route !== undefined && isEstimatedPrivately({ route })
           ? estimatePrivately(sender, call)
-          : nodeEstimate(node, call),
+          : estimateAt(node, call),
         readDataFee(node, numbers, call, undefined, route !== undefined),
         readDataFee(node, numbers, { to: relayer.address, value: 0n }),
         isOwnCall(body, relayer.address) ? node.call(codeOf(relayer.address)) : Effect.succeed("0x")
@@ -304,10 +330,11 @@ const makeSimulation = Effect.gen(function* () {
   })
 
   return Effect.fn("EvmIntake.simulate")(function* (
-    body: SendEvmTransaction,
+    given: SendEvmTransaction,
     { target, account }: Sender<Evm>,
     { limits, forbidden }: SimulationLimits
   ) {
+    const body = yield* withSigners(given)
     const sender = evmSenderOf(target, account)
     const reserved = yield* ledger.reserved(account)
     const ask = nodes.first(account.relayerId, sender.numbers.chainId, (node) => askNode(node, body, sender))
@@ -318,7 +345,8 @@ const makeSimulation = Effect.gen(function* () {
     const undelegated =
       body.calls === undefined || (yield* mayBatch(account)) ? undefined : { field: "calls", message: notDelegatedText }
     const found = [limit, own, undelegated, privateViolation(body, terms)].filter((one) => one !== undefined)
-    const violations = [...(yield* requestViolations(body, terms)), ...found]
+    const listed = yield* judge(body.authorization_list, target)
+    const violations = [...(yield* requestViolations(body, target)), ...listed.violations, ...found]
     return simulationOf(requestOfBody(body), sender, { ...known, reserved }, violations)
   })
 })
@@ -363,14 +391,33 @@ const transfersBy = (simulate: Effect.Success<typeof makeSimulation>): Transfers
   })
 })
 
+/** Equal entries have equal signers: those of the stored list serve for the comparison. A replacement without a list keeps it. */
+const comparedWith = (replacement: ReplaceEvmTransaction, transaction: Transaction<Evm>): Request => {
+  const { authorization_list: list, ...others } = replacement
+  const stored = newestRequest(transaction).authorization_list
+  const request = requestOfBody(others)
+  if (list === undefined) return { ...request, ...present("authorization_list", stored) }
+  const signed = list.map((entry, index) => {
+    const known = stored?.[index]
+    const isSame = known !== undefined && known.r === entry.r && known.s === entry.s
+    return {
+      ...entry,
+      authority: isSame ? known.authority : "",
+      ...(isSame ? present("isWithoutCode", known.isWithoutCode) : {})
+    }
+  })
+  return requestOfBody({ ...others, authorization_list: signed })
+}
+
 export const make = Effect.gen(function* () {
   const simulate = yield* makeSimulation
   const mayBatch = yield* makeMayBatch
   const nodes = yield* makeRelayerNodes
   const outboundWork = yield* OutboundWork
+  const judge = yield* makeAuthorizations(nodes)
 
   /** Only data for the own address makes a difference. `0x` if no provider says so in time. */
-  const codeFor = Effect.fnUntraced(function* (body: SendEvmTransaction, { relayer, network }: EvmTarget) {
+  const codeFor = Effect.fnUntraced(function* (body: Body, { relayer, network }: EvmTarget) {
     if (!isOwnCall(body, relayer.address)) return "0x"
     const ask = nodes.first(relayer.id, network.chain_id, (node) => node.call(codeOf(relayer.address)))
     return yield* outboundWork.run(Effect.timeoutOption(ask, codePatience)).pipe(
@@ -379,20 +426,25 @@ export const make = Effect.gen(function* () {
     )
   })
 
+  /** The body with what the chain says of its authorizations. `replaced`: the transaction that it is a new version of. */
   const check = Effect.fnUntraced(function* (
-    body: SendEvmTransaction,
+    body: Body,
     target: EvmTarget,
-    terms: EvmTerms,
-    { limits, prefix }: Allowance
+    { limits, prefix }: Allowance,
+    replaced?: Transaction<Evm>
   ) {
-    const found = yield* requestViolations(body, terms)
+    const refuse = (violations: ReadonlyArray<Violation>) =>
+      BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
+    const found = yield* requestViolations(body, target, replaced)
     const own = ownCallViolation(body, target, limits, yield* codeFor(body, target))
     const all = found.length > 0 || own === undefined ? found : [own]
-    if (all.length > 0) {
-      return yield* BadRequest.of(all.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
-    }
+    if (all.length > 0) return yield* refuse(all)
     const limit = limitViolation(body, limits)
     if (limit !== undefined) return yield* TransactionLimitExceeded.of(limit, prefix)
+    // The chain is asked about nothing that is refused anyway.
+    const { violations, list } = yield* judge(body.authorization_list, target)
+    if (violations.length > 0) return yield* refuse(violations)
+    return list === undefined ? body : { ...body, authorization_list: list }
   })
 
   /** Without a private URL nobody could get the bytes. */
@@ -412,9 +464,10 @@ export const make = Effect.gen(function* () {
     replacement: ReplaceEvmTransaction,
     faultsOf,
     namesOf: ({ external_id }) => Effect.succeed(present("externalId", external_id)),
-    admit: Effect.fnUntraced(function* (body, { account, target }, { now, ...allowance }) {
+    admit: Effect.fnUntraced(function* (given, { account, target }, { now, ...allowance }) {
+      const signed = yield* withSigners(given, allowance.prefix)
+      const body = yield* check(signed, target, allowance)
       const terms = evmTermsOf(target)
-      yield* check(body, target, terms, allowance)
       yield* checkDelegated(body, account)
       const route = routeOf(body, terms)
       yield* checkRoute(route, terms)
@@ -433,15 +486,19 @@ export const make = Effect.gen(function* () {
       }
       return admitted
     }),
-    admitReplacement: Effect.fnUntraced(function* (replacement, { target }, { route, ...allowance }) {
-      yield* check(replacement, target, { ...evmTermsOf(target), isPrivate: route?.kind === "private" }, allowance)
+    admitReplacement: Effect.fnUntraced(function* (replacement, { target }, { transaction, ...allowance }) {
+      const given = yield* withSigners(replacement, allowance.prefix)
+      // What is kept has to be allowed as if it came now.
+      const kept = present("authorization_list", newestRequest(transaction).authorization_list)
+      const body = yield* check({ ...kept, ...given }, target, allowance, transaction)
       const { valid_until } = replacement
       return {
-        request: requestOfBody(replacement),
+        request: requestOfBody(body),
         ...(valid_until === undefined ? {} : { validUntil: DateTime.toEpochMillis(valid_until) })
       }
     }),
-    isNewest: (replacement, transaction) => isNewest(transaction, requestOfBody(replacement), replacement.valid_until),
+    isNewest: (replacement, transaction) =>
+      isNewest(transaction, comparedWith(replacement, transaction), replacement.valid_until),
     simulate,
     transfers: transfersBy(simulate)
   }

@@ -165,7 +165,9 @@ const makeSending = Effect.gen(function* () {
 
   /** Until the hash is known, the end of the scope withdraws it: the client has disconnected, or a fault came in between. */
   const admitNew = Effect.fnUntraced(function* (sender: EvmSender, body: SendEvmTransaction) {
-    const [forbidden] = yield* policyViolations(body, sender)
+    const [forbidden] = yield* Effect.catch(policyViolations(body, sender), ({ message }) =>
+      refused(withNodeNames(message))
+    )
     if (forbidden !== undefined) {
       return yield* refused(withNodeNames(`${forbidden.field}: ${forbidden.message}`))
     }
@@ -256,6 +258,27 @@ const typeCodes = { legacy: "0x0", eip2930: "0x1", eip1559: "0x2", eip4844: "0x3
 
 const noSignature = { r: "0", s: "0" } as const
 
+/** With a signature of it, anybody can use an authorization. */
+const shownList = (
+  list: ReadonlyArray<{
+    readonly chainId: number
+    readonly address: string
+    readonly nonce: number
+    readonly yParity?: number | undefined
+    readonly r?: string | undefined
+    readonly s?: string | undefined
+  }> = [],
+  isSecret: boolean
+) =>
+  list.map(({ address, chainId, nonce, r = "0x0", s = "0x0", yParity }) => ({
+    chainId: hex(chainId),
+    address: address.toLowerCase(),
+    nonce: hex(nonce),
+    yParity: hex(yParity),
+    r: hex(isSecret ? 0 : BigInt(r)),
+    s: hex(isSecret ? 0 : BigInt(s))
+  }))
+
 /** `hash` and `from` in lower case. `isSecret`: the signature is shown as zero, so that nobody can send the bytes. */
 const pendingTransaction = Effect.fnUntraced(function* (
   hash: string,
@@ -290,7 +313,8 @@ const pendingTransaction = Effect.fnUntraced(function* (
           maxFeePerGas: hex(fields.maxFeePerGas),
           maxPriorityFeePerGas: hex(fields.maxPriorityFeePerGas),
           accessList: fields.accessList ?? [],
-          yParity: hex(parity)
+          yParity: hex(parity),
+          ...(fields.type === "eip7702" ? { authorizationList: shownList(fields.authorizationList, isSecret) } : {})
         }),
     input: fields.data ?? "0x",
     chainId: hex(fields.chainId),

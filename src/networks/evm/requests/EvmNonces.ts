@@ -16,6 +16,7 @@ import { countAt } from "../chain/EvmCalls.ts"
 import { readHead } from "../chain/EvmNodes.ts"
 import { concernsDelegation } from "../rules/Delegation.ts"
 import { nonceOf } from "../rules/Evm.ts"
+import type { Evm } from "../rules/Evm.ts"
 import { evmRules } from "../rules/EvmRules.ts"
 import { maxCleared } from "../rules/EvmSchemas.ts"
 import type { ClearedNonces, NonceState } from "../rules/EvmSchemas.ts"
@@ -102,7 +103,7 @@ export const make = Effect.gen(function* () {
 
   const checkDelegation = (field: string) =>
     Effect.fnUntraced(function* (row: StoredTransaction) {
-      if (!isTransactionOf(evmRules, row) || !concernsDelegation(row.transaction)) return
+      if (!isTransactionOf<Evm>(evmRules, row) || !concernsDelegation(row.transaction)) return
       if (!mayDelegate(yield* Caller.current)) return yield* notAllowed(field)
     })
 

@@ -56,5 +56,9 @@ export const makeRelayerNodes = Effect.gen(function* () {
       Effect.map((answers) => answers.filter((answer) => answer !== undefined))
     )
 
-  return { first, firstPrivate, each }
+  /** URLs that are asked. */
+  const configured = (id: RelayerId, chainId: number) =>
+    Effect.map(providers.of(id, chainId), (found) => found.configured)
+
+  return { first, firstPrivate, each, configured }
 })

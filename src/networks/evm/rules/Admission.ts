@@ -15,16 +15,22 @@ import type { Route } from "../../core/Transaction.ts"
 import { timing } from "../../core/TransactionRequests.ts"
 import { defaultValidity } from "../../core/TransactionValues.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
+import { delegateViolations, isAuthority, listViolations } from "./AuthorizationRules.ts"
 import { batchFaults, policyFaults, wireOf } from "./Batch.ts"
-import { byteLength, givenFees, minimumGas } from "./Costs.ts"
-import type { EvmTarget, EvmTerms, Request } from "./Evm.ts"
+import { byteLength, gasCallOf, givenFees, minimumGas } from "./Costs.ts"
+import type { EvmTarget, EvmTerms, Request, Signed } from "./Evm.ts"
 import { initCode, networkNumbers, privateValidity } from "./EvmNumbers.ts"
 import { SendEvmTransaction } from "./EvmSchemas.ts"
 import { maxFeeOf } from "./Market.ts"
 
 // Rules that compare fields with each other. They are no part of the schema, so that all that is wrong with a request is reported
 // at once, a field each.
-type FieldRule = (request: SendEvmTransaction) => Violation | undefined
+type FieldRule = (request: Fields) => Violation | undefined
+
+/** Whether the entries of a list have their signers makes no difference to these rules. */
+type Fields = Omit<SendEvmTransaction, "authorization_list"> & {
+  readonly authorization_list?: ReadonlyArray<unknown> | undefined
+}
 
 const violation = (field: string, message: string): Violation => ({ field, message })
 
@@ -58,18 +64,18 @@ const bothDynamicFees: FieldRule = ({ max_fee_per_gas, max_priority_fee_per_gas 
 const anyAccount = `0x${"00".repeat(20)}`
 
 const enoughGas: FieldRule = (request) => {
-  const { gas_limit, simulate } = request
+  const { authorization_list: list, gas_limit, simulate } = request
   if (gas_limit === undefined) {
     return simulate === false ? violation("gas_limit", "is required if simulate is false") : undefined
   }
-  const { to, data = "0x" } = wireOf(request, anyAccount)
-  const least = minimumGas(to === undefined ? { data } : { to, data })
-  return gas_limit < least ? violation("gas_limit", `must be at least ${least} for this data`) : undefined
+  const least = minimumGas(gasCallOf({ ...wireOf(request, anyAccount), ...present("authorization_list", list) }))
+  const what = list === undefined ? "this data" : "this data and these authorizations"
+  return gas_limit < least ? violation("gas_limit", `must be at least ${least} for ${what}`) : undefined
 }
 
 const fieldRules: ReadonlyArray<FieldRule> = [hasEffect, oneKindOfPrice, bothDynamicFees, enoughGas]
 
-export const inconsistenciesOf = (request: SendEvmTransaction): ReadonlyArray<Violation> =>
+export const inconsistenciesOf = (request: Fields): ReadonlyArray<Violation> =>
   fieldRules.flatMap((rule) => rule(request) ?? [])
 
 export interface Admission {
@@ -84,7 +90,10 @@ export interface Admission {
 export const isOwnCall = ({ to, data = "0x" }: Pick<Request, "to" | "data">, address: string): boolean =>
   to !== undefined && data !== "0x" && includes("evm", [address], to)
 
-/** A list allows its entries, and the relayer's own address without data; the empty list allows only that. */
+/**
+ * A list allows its entries, and the relayer's own address without data; the empty list allows only that. `authority` in it allows the accounts
+ * of the authorizations of the request.
+ */
 export const isReceiverAllowed = (request: Request, { address, receivers }: EvmTerms): boolean =>
   receivers === undefined ||
   (request.calls === undefined
@@ -92,7 +101,8 @@ export const isReceiverAllowed = (request: Request, { address, receivers }: EvmT
     : policyFaults(request.calls, { receivers }).length === 0)
 
 const isSingleAllowed = (request: Request, address: string, receivers: ReadonlyArray<string>): boolean =>
-  !isOwnCall(request, address) && includes("evm", receivers, request.to ?? contractCreation)
+  !isOwnCall(request, address) &&
+  (includes("evm", receivers, request.to ?? contractCreation) || isAuthority(request, receivers))
 
 /** A list of selectors allows the calls in it, and a plain transfer to the relayer's own address. */
 export const isCallAllowed = (request: Request, { address, selectors }: EvmTerms): boolean => {
@@ -124,7 +134,10 @@ export const ownCodeCall: Violation = {
   message: "cannot be sent to the relayer's own address, because the account has code, which the data would call"
 }
 
-type Rule = (request: SendEvmTransaction, admission: Admission) => Violation | undefined
+/** A body whose authorizations have their signers. */
+type Body = Signed<SendEvmTransaction>
+
+type Rule = (request: Body, admission: Admission) => Violation | undefined
 
 /** A rule that can be asked again about what is stored of a request. */
 type TermsRule = (request: Request, admission: Pick<Admission, "terms">) => Violation | undefined
@@ -263,25 +276,33 @@ const rules: ReadonlyArray<Rule> = [
   ...policyRules
 ]
 
-export const policyViolationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> => [
+export const policyViolationsOf = (request: Body, admission: Admission): ReadonlyArray<Violation> => [
   ...policyRules.flatMap((rule) => rule(request, admission) ?? []),
-  ...inCalls(request, admission.terms)
+  ...inCalls(request, admission.terms),
+  ...delegateViolations(request, admission.terms)
 ]
 
 /** What admission would say about a stored request under these terms, whatever the time is. */
 export const storedViolationsOf = (request: Request, terms: EvmTerms): ReadonlyArray<Violation> => [
   ...[gasLimit, privateTip, ...policyRules].flatMap((rule) => rule(request, { terms }) ?? []),
-  ...inCalls(request, terms)
+  ...inCalls(request, terms),
+  ...delegateViolations(request, terms)
 ]
 
 /** Everything that is wrong with a request that was decoded, a field each. Empty: it is admitted. */
-export const violationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> => [
-  ...inconsistenciesOf(request),
-  ...batchFaults(request, admission.terms.address),
-  ...rules.flatMap((rule) => rule(request, admission) ?? []),
-  ...callChecksums(request),
-  ...inCalls(request, admission.terms)
-]
+export const violationsOf = (request: Body, admission: Admission): ReadonlyArray<Violation> => {
+  const list = listViolations(request, admission.terms)
+  const isReceiverNamed = !list.some(({ field }) => field === "to")
+  return [
+    ...inconsistenciesOf(request).filter(({ field }) => field !== "to" || isReceiverNamed),
+    ...batchFaults(request, admission.terms.address),
+    ...rules.flatMap((rule) => rule(request, admission) ?? []),
+    ...callChecksums(request),
+    ...inCalls(request, admission.terms),
+    ...list,
+    ...delegateViolations(request, admission.terms)
+  ]
+}
 
 // What the policy of an evm relayer and its network mean for its transactions. Admission, lanes and simulation read the policy
 // only here.
@@ -289,7 +310,13 @@ export const violationsOf = (request: SendEvmTransaction, admission: Admission):
 export const evmTermsOf = ({ relayer, network }: EvmTarget): EvmTerms => {
   const { address, custom_private_rpc_urls: own, policies = {} } = relayer
   const numbers = networkNumbers(network)
-  const { gas_price_cap, private_fallback_after_seconds: fallback, whitelist_receivers, whitelist_selectors } = policies
+  const {
+    allowed_delegates,
+    gas_price_cap,
+    private_fallback_after_seconds: fallback,
+    whitelist_receivers,
+    whitelist_selectors
+  } = policies
   return {
     address,
     ...(gas_price_cap === undefined ? {} : { cap: gas_price_cap }),
@@ -303,6 +330,7 @@ export const evmTermsOf = ({ relayer, network }: EvmTarget): EvmTerms => {
     wantsRevertReason: policies.include_revert_data === true,
     ...(whitelist_receivers === undefined ? {} : { receivers: [...whitelist_receivers, address] }),
     ...present("selectors", whitelist_selectors),
+    ...present("delegates", allowed_delegates),
     network: numbers
   }
 }
@@ -325,7 +353,8 @@ const walletNames: ReadonlyMap<string, string> = new Map([
   ["gasPrice", "gas_price"],
   ["maxFeePerGas", "max_fee_per_gas"],
   ["maxPriorityFeePerGas", "max_priority_fee_per_gas"],
-  ["nonce", "nonce"]
+  ["nonce", "nonce"],
+  ["authorizationList", "authorization_list"]
 ])
 
 const walletFees: ReadonlyArray<string> = ["maxFeePerGas", "maxPriorityFeePerGas"]
@@ -356,12 +385,19 @@ const chainRule: WalletRule = (given, { chainId }) =>
 const typeRule: WalletRule = (given) => {
   if (!given.has("type")) return undefined
   const number = numberOf(given.get("type"))
-  if (number === 2) {
+  const isListed = given.has("authorizationList")
+  if (number === 2 || number === 4) {
+    if ((number === 4) !== isListed) {
+      return isListed
+        ? { field: "authorizationList", message: "does not belong to transactions of type 2" }
+        : { field: "authorizationList", message: "is required in transactions of type 4" }
+    }
     return given.has("gasPrice")
-      ? { field: "gasPrice", message: "does not belong to transactions of type 2" }
+      ? { field: "gasPrice", message: `does not belong to transactions of type ${number}` }
       : undefined
   }
-  if (number !== 0 && number !== 1) return { field: "type", message: "must be 0x0, 0x1 or 0x2" }
+  if (number !== 0 && number !== 1) return { field: "type", message: "must be 0x0, 0x1, 0x2 or 0x4" }
+  if (isListed) return { field: "authorizationList", message: `does not belong to transactions of type ${number}` }
   const field = walletFees.find((name) => given.has(name))
   return field === undefined ? undefined : { field, message: `does not belong to transactions of type ${number}` }
 }

@@ -172,7 +172,10 @@ const readObject = (given: object): Read<Authorization> => {
   if (Result.isSuccess(signed) && Result.isSuccess(signature)) {
     return Result.succeed({ ...signed.success, ...signature.success })
   }
-  return Result.fail([signed, signature].flatMap((part) => (Result.isFailure(part) ? part.failure : [])))
+  return Result.fail([
+    ...(Result.isFailure(signed) ? signed.failure : []),
+    ...(Result.isFailure(signature) ? signature.failure : [])
+  ])
 }
 
 /** The longest list of six fields: two prefixes of up to two bytes, and 9, 21, 9, 1, 33 and 33 bytes. */
@@ -277,13 +280,12 @@ const scalar = (pattern: RegExp, isOne: (value: string) => boolean, expected: st
     Schema.makeFilter(isOne, { expected, toJsonSchema: () => [{}, true] })
   )
 
-/** As a program has it. The object of viem fits. `v`: viem adds it, and nothing reads it. */
+/** As a program has it: viem's object without `v`. */
 const Entry = Schema.Struct({
   chainId: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
   address: Schema.String.check(Schema.isPattern(addressText, { expected: "an address: 0x and 40 hex digits" })),
   nonce: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce })),
   yParity: Schema.Literals([0, 1]),
-  v: Schema.optionalKey(Schema.BigInt),
   r: scalar(/^0x[0-9a-f]{64}$/u, isScalar, "an r of a signature"),
   s: scalar(
     /^0x[0-7][0-9a-f]{63}$/u,
@@ -311,7 +313,7 @@ export const encodeAuthorization = ({
   s
 }: Authorization): EncodedAuthorization => ({
   chain_id: chainId,
-  address: address.toLowerCase(),
+  address,
   nonce,
   y_parity: yParity,
   r,

@@ -5,6 +5,7 @@ import { isNoop } from "../../core/Transaction.ts"
 import type { Attempt, Receipt, Transaction } from "../../core/Transaction.ts"
 import { defaultSpeed } from "../../core/TransactionValues.ts"
 import type { Speed } from "../../core/TransactionValues.ts"
+import { entryGas } from "./Authorizations.ts"
 import type { Estimate, Evm, EvmTerms, Priced, ReceiptDetails, Request, Seen } from "./Evm.ts"
 import {
   calldataGas,
@@ -135,14 +136,17 @@ export const givenFees = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas
   return { type: "eip1559", maxFee: max_fee_per_gas, tip: max_priority_fee_per_gas }
 }
 
-export const priceType = ({ isEip1559 }: Pick<EvmTerms, "isEip1559">): Fees["type"] =>
-  isEip1559 ? "eip1559" : "legacy"
+/** A transaction with authorizations has no gas price, whatever the policy says. */
+export const priceType = (
+  { isEip1559 }: Pick<EvmTerms, "isEip1559">,
+  { authorization_list }: Pick<Request, "authorization_list"> = {}
+): Fees["type"] => (isEip1559 || authorization_list !== undefined ? "eip1559" : "legacy")
 
 /** The first offer of a request, within the cap. Undefined: the fees of the chain are not known. */
 export const firstOffer = (request: Request, terms: EvmTerms, market: Market | undefined): Fees | undefined => {
   const given = givenFees(request)
   if (given !== undefined) return atMost(given, terms.cap)
-  return market && atMost(priceOf(market, speedOf(request), priceType(terms)), terms.cap)
+  return market && atMost(priceOf(market, speedOf(request), priceType(terms, request)), terms.cap)
 }
 
 const larger = (one: bigint, other: bigint): bigint => (one > other ? one : other)
@@ -212,6 +216,8 @@ export interface GasCall {
   readonly to?: string
   /** `0x` and two hex digits per byte. */
   readonly data: string
+  /** How many authorizations it carries. Absent: none. */
+  readonly authorizations?: number
 }
 
 /** Bytes of a `0x` text. */
@@ -228,10 +234,11 @@ const creationCost = (data: string): bigint =>
   creationGas + initCode.gasPerWord * BigInt(Math.ceil(byteLength(data) / 32))
 
 /** Gas that a transaction uses before it executes anything, EIP-3860's word cost included. */
-export const intrinsicGas = ({ to, data }: GasCall): bigint => {
+export const intrinsicGas = ({ to, data, authorizations = 0 }: GasCall): bigint => {
   const { zero, nonZero } = countBytes(data)
   const calldata = zero * calldataGas.zero + nonZero * calldataGas.nonZero
-  return transactionGas + calldata + (to === undefined ? creationCost(data) : 0n)
+  const list = entryGas * BigInt(authorizations)
+  return transactionGas + calldata + list + (to === undefined ? creationCost(data) : 0n)
 }
 
 /** Gas that a transaction pays at least for its calldata (EIP-7623). */
@@ -239,6 +246,16 @@ export const calldataFloor = ({ data }: GasCall): bigint => {
   const { zero, nonZero } = countBytes(data)
   return transactionGas + floor.gasPerToken * (zero + floor.tokensPerNonZero * nonZero)
 }
+
+export const gasCallOf = ({
+  to,
+  data = "0x",
+  authorization_list
+}: Pick<Request, "to" | "data"> & { readonly authorization_list?: ReadonlyArray<unknown> }): GasCall => ({
+  data,
+  ...(to === undefined ? {} : { to }),
+  ...(authorization_list === undefined ? {} : { authorizations: authorization_list.length })
+})
 
 /** The least gas limit with which a node accepts a transaction. */
 export const minimumGas = (call: GasCall): bigint => {

@@ -3,18 +3,19 @@
 import { Result } from "effect"
 import { stalledAfter } from "../../../domain/chain/Rpc.ts"
 import { cause } from "../../core/Cause.ts"
-import type { Cause, Figures } from "../../core/Cause.ts"
+import type { Cause, Figures, KnownCode } from "../../core/Cause.ts"
 import { present } from "../../core/Presentation.ts"
 import { depthOfOne, verdictOf } from "../../core/Rows.ts"
 import type { Opinion, Verdict } from "../../core/Rows.ts"
 import { ask, Command, finish, firstOf, isUnsettled, mine } from "../../core/Rules.ts"
 import type { Commands, Finish, Row, Situation } from "../../core/Rules.ts"
-import { currentAttempts, isNoop, isYielding, newestRequest } from "../../core/Transaction.ts"
+import { currentAttempts, isNoop, isYielding, newestRequest, requestOf } from "../../core/Transaction.ts"
 import type { Attempt, Mined, Receipt, Transaction } from "../../core/Transaction.ts"
 import { maxRequeues } from "../../core/TransactionValues.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import { endOf } from "../../core/Transition.ts"
 import { isOwnCall } from "./Admission.ts"
+import { endOfList, listStanding } from "./AuthorizationRules.ts"
 import { availableOf, evmReservationOf, withPayment } from "./Costs.ts"
 import { askCode, isBound, isJudgedByCode, judgedByCode, needsCode, unfitFurther } from "./Delegation.ts"
 import { depthOf, isDeep, isPrivate, nonceOf, noncesOf, requiredNonceOf, verdictOn } from "./Evm.ts"
@@ -32,10 +33,13 @@ import {
   isHeldByWords,
   isPassedOver,
   lacksProviders,
+  isKeptOut,
+  needsAuthorities,
   needsEstimate,
   pollNext,
   yielded,
-  yieldsNonce
+  yieldsNonce,
+  yieldsToBusy
 } from "./InFlight.ts"
 import type { Due, DueSignature, Former } from "./InFlight.ts"
 import { couldBe, takerVerdictOf } from "./LaneNonces.ts"
@@ -137,6 +141,21 @@ const decideTaken: Row<Evm, Seen> = (situation) => {
 const hasUsedAllGas = ({ offer }: Attempt<Evm>, { details: { gasUsed } }: Receipt<Evm>): boolean =>
   gasUsed >= offer.gasLimit
 
+/** What providers say of the code at the block. */
+const withDelegated = (receipt: Receipt<Evm>, { delegated }: Seen): Receipt<Evm> =>
+  delegated === undefined ? receipt : { ...receipt, details: { ...receipt.details, delegated } }
+
+/** Whether the code of authorities at the block is not known, and this poll did not ask for it. */
+const lacksDelegations = (
+  { transaction, view }: Situation<Evm, Seen>,
+  attempt: Attempt<Evm>,
+  { details: { delegated } }: Receipt<Evm>
+): boolean =>
+  view.delegated === undefined &&
+  !isNoop(attempt) &&
+  requestOf(transaction, attempt).authorization_list !== undefined &&
+  (delegated === undefined || delegated.includes(null))
+
 /** A receipt of any attempt. The one of a no-op counts as mined whatever its status: it had nothing to execute. */
 const receipt: Row<Evm, Seen> = (situation) => {
   const { transaction, view, terms, now } = situation
@@ -144,7 +163,7 @@ const receipt: Row<Evm, Seen> = (situation) => {
     const { ordinal } = attempt
     const sight = view.sights.get(ordinal)
     if (sight?._tag !== "Receipt") continue
-    const receipt = withPayment(attempt, sight.receipt)
+    const receipt = withDelegated(withPayment(attempt, sight.receipt), view)
     const { height, isSuccess } = receipt
     const isMined = isSuccess || isNoop(attempt) || isJudgedByCode(transaction, attempt)
     if (needsCode(transaction, attempt, isSuccess) && receipt.details.code === undefined && view.codeAt === undefined) {
@@ -156,6 +175,7 @@ const receipt: Row<Evm, Seen> = (situation) => {
     if (!isMined && (isWanted || hasUsedAllGas(attempt, receipt)) && sight.isReasonAsked !== true) {
       return [ask<Evm>({ _tag: "RevertReason", ordinal, receipt, isWanted })]
     }
+    if (lacksDelegations(situation, attempt, receipt)) return [ask<Evm>({ _tag: "Delegations", ordinal, height })]
     const recorded = mine<Evm>({
       mined: { ordinal, receipt },
       state: isShownMined ? "mined" : "submitted",
@@ -244,6 +264,7 @@ const waitingCause = (situation: Situation<Evm, Seen>, former: Former, due: Due)
   }
   const { acceptedBy = [] } = view
   const accepted = { sends: newest.sends, ...(acceptedBy.length === 0 ? {} : { host: acceptedBy.join(", ") }) }
+  if (isKeptOut(situation, former)) return cause("authority_busy", { sends: newest.sends })
   if (isDropped(situation, former)) return cause("dropped_by_node", accepted)
   if (isPassedOver(situation, former)) return cause("accepted_not_included", accepted)
   if (state === "signed") return cause("sending", { sends: newest.sends })
@@ -270,6 +291,12 @@ const forbiddenBy = ({ transaction, terms, view }: Situation<Evm, Seen>, { kind 
   return isOwn ? "own_account_has_code" : undefined
 }
 
+/** Nothing is to happen at the nonce any more. */
+const cleared = ({ now }: Situation<Evm>, code: KnownCode, figures: Figures = {}): Commands<Evm> => [
+  Command.Intend({ intent: "clear", clearCode: code, cause: cause(code, figures) }),
+  Command.PollAt({ at: now })
+]
+
 /** A signature that is due but not allowed must not hide what comes after it: evicted bytes have to be sent again. */
 const progress = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   const former = formerOf(situation.transaction)
@@ -281,17 +308,15 @@ const progress = (situation: Situation<Evm, Seen>): Commands<Evm> => {
       Command.PollAt({ at: situation.now })
     ]
   }
+  if (needsAuthorities(situation, former)) return [ask<Evm>({ _tag: "Authorities" })]
+  const end = endOfList(listStanding(situation.transaction, situation.view))
+  if (end !== undefined) return cleared(situation, end.code, end.figures)
   if (needsEstimate(situation, former)) return [ask<Evm>({ _tag: "Estimate" })]
   const due = dueOf(situation, former)
-  if (due === undefined) return wait(situation, former, undefined)
+  if (due === undefined) return yieldsToBusy(situation, former) ?? wait(situation, former, undefined)
   if (unfit !== undefined) return wait(situation, former, unfit.cause)
   const forbidden = Result.isSuccess(due) ? forbiddenBy(situation, due.success) : undefined
-  if (forbidden !== undefined) {
-    return [
-      Command.Intend({ intent: "clear", clearCode: forbidden, cause: cause(forbidden) }),
-      Command.PollAt({ at: situation.now })
-    ]
-  }
+  if (forbidden !== undefined) return cleared(situation, forbidden)
   const signature = Result.flatMap(due, (wanted) => allowSignature(situation, wanted))
   if (Result.isSuccess(signature)) return [signature.success, pollNext(situation)]
   return yieldsNonce(situation, former, signature.failure) ?? wait(situation, former, signature.failure)
@@ -387,18 +412,29 @@ const hasYielded = ({ transaction }: Situation<Evm>, { ordinal }: Mined<Evm>): b
   return attempt !== undefined && isNoop(attempt) && isYielding(transaction)
 }
 
-/** `alone`: one provider has decided, which the transaction keeps. */
+/** `alone`: one provider has decided, which the transaction keeps. What its authorizations have left is asked for once more if it is not known. */
 const settled = (
   situation: Situation<Evm, Seen>,
   mined: Mined<Evm>,
   alone: { readonly confirmedBy?: 1 }
 ): Commands<Evm> => {
   if (hasYielded(situation, mined)) return [yielded(situation)]
-  const attempt = situation.transaction.attempts.find(({ ordinal }) => ordinal === mined.ordinal)
-  const judged = attempt === undefined ? undefined : judgedByCode(situation, attempt, mined.receipt)
-  if (judged !== "unknown") return [{ ...(judged ?? finishOf(situation, mined)), ...alone }]
-  if (attempt !== undefined && situation.view.codeAt === undefined) return askCode(situation, attempt, mined.receipt)
-  return hold(situation, cause("providers_unavailable", { block: mined.receipt.height }))
+  const { ordinal, receipt } = mined
+  const attempt = situation.transaction.attempts.find((one) => one.ordinal === ordinal)
+  const judged = attempt === undefined ? undefined : judgedByCode(situation, attempt, receipt)
+  if (judged === "unknown") {
+    return attempt !== undefined && situation.view.codeAt === undefined
+      ? askCode(situation, attempt, receipt)
+      : hold(situation, cause("providers_unavailable", { block: receipt.height }))
+  }
+  if (attempt !== undefined && lacksDelegations(situation, attempt, receipt)) {
+    return [ask<Evm>({ _tag: "Delegations", ordinal: attempt.ordinal, height: receipt.height })]
+  }
+  const read =
+    situation.view.delegated === undefined
+      ? {}
+      : { mined: { ...mined, receipt: withDelegated(receipt, situation.view) } }
+  return [{ ...(judged ?? finishOf(situation, mined)), ...read, ...alone }]
 }
 
 /** The code while the block of its receipt is not final. */

@@ -10,12 +10,14 @@ import type { Commands, Row, Scope, Situation, Unreachable } from "../../core/Ru
 import { isFinal, isNoop, newestRequest } from "../../core/Transaction.ts"
 import { maxWaitForFunds } from "../../core/TransactionValues.ts"
 import { isOwnCall } from "./Admission.ts"
+import { endOfList, isListed, listStanding, waitOfList } from "./AuthorizationRules.ts"
 import {
   chargesOf,
   costOf,
   estimateAboveLimit,
   estimatedLimitOf,
   firstOffer,
+  gasCallOf,
   gasCapsOf,
   givenFees,
   isEstimated,
@@ -31,7 +33,7 @@ import { decideInFlight, decideMined } from "./DecideInFlight.ts"
 import { awaitsQuiet, behindDelegation, decideSecond, isUnsignedSecond, secondOf, unfitBatch } from "./Delegation.ts"
 import { nonceOf, noncesOf, requiredNonceOf } from "./Evm.ts"
 import type { Evm, Seen } from "./Evm.ts"
-import { estimateGrace, maxNonce, predecessorGrace, privateEstimateWait } from "./EvmNumbers.ts"
+import { authorizationWait, estimateGrace, maxNonce, predecessorGrace, privateEstimateWait } from "./EvmNumbers.ts"
 import { candidates, formerOf, hold, isDueUnseen, pollNext, rows } from "./InFlight.ts"
 import { atMost, floorOf, marketFor, maxFeeOf, toCeiling, withSomeTip } from "./Market.ts"
 import type { Fees, Market } from "./Market.ts"
@@ -44,8 +46,8 @@ const gasLimitOf = ({ transaction, terms, view }: Situation<Evm, Seen>): bigint 
   if (request.gas_limit !== undefined) return request.gas_limit
   const { estimate } = view
   if (estimate?._tag === "Gas") return estimatedLimitOf(estimate.gas, gasCapsOf(view.head, terms.network))
-  const { to, data = "0x" } = wireOf(request, terms.address)
-  return minimumGas(to === undefined ? { data } : { to, data })
+  const { authorization_list: list } = request
+  return minimumGas(gasCallOf({ ...wireOf(request, terms.address), ...present("authorization_list", list) }))
 }
 
 const chargedOf = (situation: Situation<Evm, Seen>) => chargesOf(gasLimitOf(situation), situation.view)
@@ -196,6 +198,7 @@ const withoutGas: Row<Evm, Seen> = (situation) => {
   if (!needsEstimate(situation)) return undefined
   if (estimate._tag === "Unknown") return notEstimatedYet(situation, "no answer")
   if (estimate._tag === "Refused") return notEstimated(situation, estimate.words)
+  if (estimate._tag === "Unavailable") return [finish({ state: "failed", cause: cause("estimate_unavailable") })]
   if (estimate._tag !== "Reverts") return undefined
   if (rest.inFlight > 0) return hold(situation, cause("waits_for_predecessors"), "relayer")
   const { reason } = estimate
@@ -228,6 +231,25 @@ const sign = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   return [signature, pollNext(situation)]
 }
 
+/**
+ * Nodes skip an entry that they cannot apply, and the call of a list that is skipped succeeds without an effect. Others pass it while it waits:
+ * anybody can use an entry up, or keep its account busy.
+ */
+const authorizations: Row<Evm, Seen> = (situation) => {
+  const { transaction, view, now } = situation
+  if (!isListed(transaction)) return undefined
+  const standing = listStanding(transaction, view)
+  if (standing === undefined) return [ask<Evm>({ _tag: "Authorities" })]
+  const end = endOfList(standing)
+  if (end !== undefined) return [finish({ state: "failed", cause: end })]
+  const waits = waitOfList(standing)
+  if (waits?.code !== "authorization_ahead") return waits && hold(situation, waits)
+  const since = transaction.cause?.code === waits.code ? transaction.causeSince : now
+  const until = since + authorizationWait
+  const why = { ...waits, figures: { ...waits.figures, until } }
+  return now < until ? hold(situation, why) : [finish({ state: "failed", cause: why })]
+}
+
 /** A call is estimated, and its data priced, before anything else is asked of the chain. */
 const inquiry: Row<Evm, Seen> = ({ transaction, view }) =>
   view.isInquired !== true && (isEstimated(newestRequest(transaction)) || view.chargesForData)
@@ -247,6 +269,7 @@ const decideFirstSignature = firstOf<Evm, Seen>(
     rows.windowFull,
     behindRefused,
     givenBelowBaseFee,
+    authorizations,
     inquiry,
     gasAboveLimit,
     priceAboveCap,

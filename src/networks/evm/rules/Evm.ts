@@ -9,6 +9,7 @@ import type { Destination } from "../../core/Rules.ts"
 import { currentAttempts, isFinal, isNoop } from "../../core/Transaction.ts"
 import type { Attempt, Lane, Receipt, Transaction } from "../../core/Transaction.ts"
 import type { Moment, Point, Speed } from "../../core/TransactionValues.ts"
+import type { AuthorityState, SignedAuthorization } from "./Authorizations.ts"
 import { valueOfCalls } from "./Batch.ts"
 import type { BatchCall } from "./Batch.ts"
 import type { DelegationFacts, DelegationRecord, DelegationStage } from "./Delegates.ts"
@@ -97,6 +98,11 @@ export interface ReceiptDetails {
   readonly revertReason?: string
   /** Whether it ran out of gas, as a node says. Absent: it was not asked, or does not say. */
   readonly isOutOfGas?: boolean
+  /**
+   * Whether each authority has its delegation at the block, in the order of the list. Null: no provider said so. Absent: it has no list, or
+   * nobody was asked.
+   */
+  readonly delegated?: ReadonlyArray<boolean | null>
 }
 
 export interface EvmReceipt extends Receipt {
@@ -217,6 +223,8 @@ export type Estimate =
   | { readonly _tag: "Unaffordable" }
   /** A provider that answers other questions refuses to estimate this call, in words that the service does not know. */
   | { readonly _tag: "Refused"; readonly words: string }
+  /** Each provider that answers ignores authorizations, or refuses them, and overrides of code as well. */
+  | { readonly _tag: "Unavailable" }
   /** No provider answers. */
   | { readonly _tag: "Unknown" }
 
@@ -305,6 +313,10 @@ export interface Seen {
   readonly isLeaked?: true
   /** What the call would do now, as the newest answer about it says. Absent: this poll did not ask. */
   readonly revertsNow?: RevertsNow
+  /** The authorities of the newest version, in the order of its list. Absent: this poll did not ask. */
+  readonly authorities?: ReadonlyArray<AuthorityState>
+  /** As in `ReceiptDetails`, of the attempt that is mined. Absent: this poll did not ask. */
+  readonly delegated?: ReadonlyArray<boolean | null>
 }
 
 /** Whether a block is so deep that the transactions in it are final. */
@@ -339,7 +351,13 @@ export interface Request {
   readonly calls?: ReadonlyArray<BatchCall>
   /** The contract that the account delegates to, in lower case: the bytes carry an authorization of the account itself. */
   readonly delegate?: string
+  /** Authorizations of other accounts (EIP-7702). Absent: none. */
+  readonly authorization_list?: ReadonlyArray<SignedAuthorization>
 }
+
+/** A body whose authorizations have their signers. */
+export type Signed<Body extends SendEvmTransaction | ReplaceEvmTransaction> = Omit<Body, "authorization_list"> &
+  Pick<Request, "authorization_list">
 
 /** The fields of a body that decide about its effect and its price. */
 const effective = [
@@ -352,14 +370,41 @@ const effective = [
   "max_priority_fee_per_gas",
   "speed",
   "simulate",
-  "wait_for_funds"
+  "wait_for_funds",
+  "authorization_list"
 ] as const
 
+/** As the ledger keeps it and compares it. */
+const canonicalEntry = ({
+  chainId,
+  address,
+  nonce,
+  yParity,
+  r,
+  s,
+  authority,
+  isWithoutCode
+}: SignedAuthorization): SignedAuthorization => ({
+  chainId,
+  address: address.toLowerCase(),
+  nonce,
+  yParity,
+  r,
+  s,
+  authority,
+  ...(isWithoutCode === true ? { isWithoutCode } : {})
+})
+
 /** What a body asks for. The rest of it says how the service handles the transaction. */
-export const requestOfBody = (body: SendEvmTransaction | ReplaceEvmTransaction): Request => {
+export const requestOfBody = (body: Signed<SendEvmTransaction> | Signed<ReplaceEvmTransaction>): Request => {
   const { calls } = body
   const request = Struct.pick(body, effective)
-  return calls === undefined ? request : { ...request, calls, value: valueOfCalls(calls) }
+  const { authorization_list: list } = request
+  return {
+    ...request,
+    ...(calls === undefined ? {} : { calls, value: valueOfCalls(calls) }),
+    ...(list === undefined ? {} : { authorization_list: list.map(canonicalEntry) })
+  }
 }
 
 /** What an attempt offers, which determines its cost besides its value. */
@@ -396,6 +441,8 @@ export interface EvmTerms {
   readonly receivers?: ReadonlyArray<string>
   /** The calls that may be made. Absent: all. */
   readonly selectors?: ReadonlyArray<string>
+  /** What accounts may be delegated to by their authorizations. Absent: nothing, so that no list is sent. */
+  readonly delegates?: ReadonlyArray<string>
   readonly network: NetworkNumbers
 }
 
@@ -445,6 +492,10 @@ export type Question =
     }
   /** Whether the newest version would revert now: many private providers include nothing that does. */
   | { readonly _tag: "RevertsNow" }
+  /** Whether nodes would apply the authorizations of the newest version now. */
+  | { readonly _tag: "Authorities" }
+  /** What the authorizations of this attempt have left at its block. */
+  | { readonly _tag: "Delegations"; readonly ordinal: number; readonly height: number }
 
 /** A relayer and its network. */
 export interface EvmTarget {

@@ -110,6 +110,12 @@ export const privateBlocks = { betweenSends: 5, beforeShown: 3, betweenQuestions
 /** Milliseconds after which a private transaction without a deadline ends. */
 export const privateValidity = 3600 * second
 
+/** Milliseconds for which a list waits until the nonce of each entry is the next one of its authority: others may use the entries meanwhile. */
+export const authorizationWait = 600 * second
+
+/** Milliseconds for which an acceptance asks the chain about a list. What is not answered is asked again before the signature. */
+export const authorizationPatience = 2 * second
+
 /** Milliseconds for which a private call waits for an estimate: no other provider is asked, so that a longer wait brings none. */
 export const privateEstimateWait = 120 * second
 
@@ -223,6 +229,8 @@ export interface NetworkNumbers {
   readonly isTestnet: boolean
   /** Whether a contract of the chain calculates what data costs besides gas (OP stack). */
   readonly hasDataFeeOracle: boolean
+  /** Whether transactions may carry authorizations (EIP-7702). */
+  readonly hasAuthorizations: boolean
 }
 
 /** Chains on which nodes refuse lower tips, by chain id: Polygon and Amoy. Wei per gas. */
@@ -252,7 +260,8 @@ export const networkNumbers = (network: NetworkOfEvm): NetworkNumbers => {
     hasMempool,
     isEip1559: isMarked(network, "eip1559"),
     isTestnet: network.is_testnet,
-    hasDataFeeOracle: isMarked(network, "optimism-based")
+    hasDataFeeOracle: isMarked(network, "optimism-based"),
+    hasAuthorizations: isMarked(network, "eip7702")
   }
 }
 

@@ -13,6 +13,7 @@ import { fasterOf, Speed } from "../../core/TransactionValues.ts"
 import type { Moment, Point, TransactionId } from "../../core/TransactionValues.ts"
 import { resolve } from "../../core/Transition.ts"
 import { evmTermsOf, isCallAllowed, isReceiverAllowed } from "./Admission.ts"
+import { delegateViolations } from "./AuthorizationRules.ts"
 import { exclusiveDelegation, isBatch, isBound, isDelegation, isSameKind, stageOf } from "./Delegation.ts"
 import { costOf, givenFees, maxFeesOf, paidOf, speedOf } from "./Costs.ts"
 import { decide } from "./Decision.ts"
@@ -261,7 +262,21 @@ const RequestJson = Schema.Struct({
   wait_for_funds: optional(Schema.Boolean),
   fails_without_funds: optional(Schema.Literal(true)),
   calls: optional(Schema.Array(Schema.Struct({ to: Schema.String, value: Amount, data: optional(Schema.String) }))),
-  delegate: optional(Schema.String)
+  delegate: optional(Schema.String),
+  authorization_list: optional(
+    Schema.Array(
+      Schema.Struct({
+        chainId: Schema.Int,
+        address: Schema.String,
+        nonce: Schema.Int,
+        yParity: Schema.Literals([0, 1]),
+        r: Schema.String,
+        s: Schema.String,
+        authority: Schema.String,
+        isWithoutCode: optional(Schema.Literal(true))
+      })
+    )
+  )
 })
 
 const delegationFields = {
@@ -306,6 +321,8 @@ const OfferJson = StoredOffer.pipe(
   )
 )
 
+const Delegated = Schema.Array(Schema.NullOr(Schema.Boolean))
+
 const StoredReceipt = Schema.Struct({
   blockNumber: Schema.Int,
   blockHash: optional(Schema.String),
@@ -319,7 +336,8 @@ const StoredReceipt = Schema.Struct({
   contractAddress: optional(Schema.String),
   code: optional(Schema.String),
   revertReason: optional(Schema.String),
-  isOutOfGas: optional(Schema.Boolean)
+  isOutOfGas: optional(Schema.Boolean),
+  delegated: optional(Delegated)
 })
 
 const ReceiptDetails = Schema.Struct({
@@ -330,7 +348,8 @@ const ReceiptDetails = Schema.Struct({
   contractAddress: optional(Schema.String),
   code: optional(Schema.String),
   revertReason: optional(Schema.String),
-  isOutOfGas: optional(Schema.Boolean)
+  isOutOfGas: optional(Schema.Boolean),
+  delegated: optional(Delegated)
 })
 
 const ReceiptShape = Schema.Struct({
@@ -420,18 +439,26 @@ export const evmRules: Rules<Evm> = {
     return { chain: `evm:${chainId}`, address: canonical("evm", relayer.address), window }
   },
   pollInterval: ({ network }) => pollInterval(networkNumbers(network)),
-  auditedOf: ({ to, value, calls, delegate }) => ({
+  auditedOf: ({ authorization_list: list, to, value, calls, delegate }) => ({
     to,
     value: String(value),
     calls: calls?.map((call) => ({ to: call.to, value: String(call.value) })),
-    delegate
+    delegate,
+    ...present(
+      "authorizations",
+      list?.map(({ address, authority }) => ({ authority, address }))
+    )
   }),
   identityOf: () => undefined,
   exclusiveOf: ({ delegate }) => (delegate === undefined ? undefined : exclusiveDelegation),
+  authoritiesOf: ({ authorization_list: list = [] }) => list.map(({ authority }) => authority),
   termsOf: (target, transaction) => {
     const terms = evmTermsOf(target)
     const request = newestRequest(transaction)
-    const isRequestAllowed = isReceiverAllowed(request, terms) && isCallAllowed(request, terms)
+    const isRequestAllowed =
+      isReceiverAllowed(request, terms) &&
+      isCallAllowed(request, terms) &&
+      delegateViolations(request, terms).length === 0
     return { ...terms, isAllowed: transaction.origin !== "request" || isRequestAllowed }
   },
   survey,

@@ -26,12 +26,14 @@ import type { Identity } from "../../core/Presentation.ts"
 import { isNoop, newestRequest, requestOf } from "../../core/Transaction.ts"
 import type { Attempt, Mined, Transaction } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
+import { warningsOf } from "./AuthorizationRules.ts"
 import type { BatchCall } from "./Batch.ts"
 import { givenFees, paidOf, speedOf } from "./Costs.ts"
 import { attemptNonceOf, nonceOf } from "./Evm.ts"
 import type { Evm, Request } from "./Evm.ts"
+import type { EvmSignature } from "./EvmMessages.ts"
 import { stillAfter } from "./EvmNumbers.ts"
-import type { EvmSignature, EvmTransaction } from "./EvmSchemas.ts"
+import type { EvmTransaction } from "./EvmSchemas.ts"
 import type { Fees } from "./Market.ts"
 
 const wei = (amount: bigint | undefined): string =>
@@ -165,6 +167,20 @@ const held = {
     reason: "It is private, and there is no private RPC URL any more.",
     next: "Nobody gets its bytes. Set `custom_private_rpc_urls` of the relayer or `private_rpc_urls` of its network, or send it publicly with `POST /api/v1/relayers/{id}/transactions/{transaction_id}/route`. A cancel or its deadline ends it."
   }),
+  authorization_ahead: ({ authority, count, required_nonce, until }) => ({
+    reason: `The authorization of ${authority ?? "an account"} has nonce ${number(required_nonce)}, and the chain counts ${transactions(count)} of it: nodes would skip the authorization.`,
+    next: `It waits without a nonce until the account has got that far${until === undefined ? "" : `, and fails at ${DateTime.formatIso(DateTime.makeUnsafe(until))}`}. Others pass it.`
+  }),
+  authority_busy: ({ authority, sends }) =>
+    sends === undefined
+      ? {
+          reason: `${authority === undefined ? "An account of its authorizations" : `The account ${authority}`} has several transactions in the pools of nodes, which take no authorization of it beside them.`,
+          next: "It waits without a nonce until the account is free, or its deadline passes. Others pass it."
+        }
+      : {
+          reason: `It was sent ${times(sends)}, and nodes do not keep it: an account of its authorizations has other transactions in their pools.`,
+          next: "The same bytes are sent again. If others wait behind it, a no-op uses its nonce, and it fails after the third time."
+        },
   chain_changed: () => ({
     reason: "The RPC URL serves another chain than the one that the transaction belongs to.",
     next: "Nothing is sent there. Correct the URL; if a test network was restarted, use `POST /api/v1/relayers/{id}/nonce/generation`."
@@ -246,9 +262,9 @@ const flying = {
   yielding: ({ base_fee, price, hash, block }) => ({
     reason:
       block === undefined
-        ? `Its fees do not pay the base fee${base_fee === undefined ? "" : ` of ${wei(base_fee)} per gas; its newest attempt offers ${wei(price)}`}. Transactions wait behind it, so a no-op${hashed(hash)} is to use its nonce.`
-        : `Its fees did not pay the base fee and transactions waited behind it, so a no-op used its nonce in block ${block}.`,
-    next: "When the no-op is final, it waits without a nonce until the base fee falls to its fees. It becomes `confirmed` if its own bytes are mined. A cancel ends it."
+        ? `${base_fee === undefined ? "Blocks do not take it: its fees do not pay the base fee, or an account of its authorizations is busy" : `Its fees do not pay the base fee of ${wei(base_fee)} per gas; its newest attempt offers ${wei(price)}`}. Transactions wait behind it, so a no-op${hashed(hash)} is to use its nonce.`
+        : `Its fees did not pay the base fee, or an account of its authorizations was busy, and transactions waited behind it, so a no-op used its nonce in block ${block}.`,
+    next: "When the no-op is final, it waits without a nonce until the base fee falls to its fees, or the account is free. It becomes `confirmed` if its own bytes are mined. A cancel ends it."
   }),
   canceling: ({ hash }) => ({
     reason: `It is being canceled by a no-op${hashed(hash)} at its nonce.`,
@@ -319,6 +335,18 @@ const ended = {
     final(
       `Its call uses ${estimate ?? "an unknown amount of"} gas now, which is above its gas limit of ${gas_limit ?? "an unknown amount"}, so it was not sent. No nonce was used.`
     ),
+  authorization_used: ({ authority, count, required_nonce }) =>
+    final(
+      `The authorization of ${authority ?? "an account"} has nonce ${number(required_nonce)}, the chain counts ${transactions(count)} of it, and the delegation is not there. It was not sent.`
+    ),
+  authority_is_relayer: ({ authority }) =>
+    final(
+      `The account ${authority ?? "of one of its authorizations"} is that of a relayer, whose nonces the service gives away. It was not sent.`
+    ),
+  estimate_unavailable: () =>
+    final(
+      "No RPC provider takes its authorizations into account when it estimates gas, and none estimates with code in their place. No nonce was used. A request with `gas_limit` needs no estimate."
+    ),
   own_account_has_code: () =>
     final(
       "Its data would call the code of its own account, which can call anybody with any value. It was not executed."
@@ -348,6 +376,8 @@ const ended = {
 
 /** Why a no-op is to use the nonce of an open transaction. The transaction ends with the same code. */
 const clearing: Partial<Record<KnownCode, string>> = {
+  authorization_used: "An authorization of its new version was used by another transaction",
+  authority_is_relayer: "An account of the authorizations of its new version is that of a relayer",
   canceled: "An operator has cleared its nonce",
   refused_by_all: "Every node refused it for good",
   own_account_has_code: "Its new version would call the code of its own account",
@@ -478,6 +508,27 @@ const requestFields = (request: Request, attempt: Attempt<Evm> | undefined) => {
   }
 }
 
+const versionOf = (request: Request) => ({
+  ...requestFields(request, undefined),
+  ...present(
+    "authorizations",
+    request.authorization_list?.map(({ address, authority }) => ({ authority, address }))
+  )
+})
+
+/** `receipt`: only of an attempt that carries this version of the list. */
+const listFields = (request: Request, receipt: Mined<Evm>["receipt"] | undefined) => {
+  const { authorization_list: list } = request
+  if (list === undefined) return {}
+  const warnings = warningsOf(request)
+  const authorizations = list.map(({ address, authority }, index) => ({
+    authority,
+    address,
+    delegated: receipt?.details.delegated?.[index] ?? null
+  }))
+  return { authorizations, ...(warnings.length === 0 ? {} : { warnings }) }
+}
+
 const routeFields = ({ route }: Transaction<Evm>) => {
   if (route === undefined) return {}
   const { kind, fallbackAfter, seenPublicly, since } = route
@@ -494,19 +545,21 @@ const routeFields = ({ route }: Transaction<Evm>) => {
 export const show = (transaction: Transaction<Evm>, identity: Identity, raw?: Uint8Array): EvmTransaction => {
   const { attempts, mined } = transaction
   const attempt = shownAttempt(transaction)
+  const request = shownRequest(transaction, attempt)
   return {
     ...shownFields(explain, transaction, identity),
     network_type: "evm",
     ...present("hash", attempt?.hash),
     from: identity.from,
-    ...requestFields(shownRequest(transaction, attempt), attempt),
+    ...requestFields(request, attempt),
     ...present("nonce", nonceOf(transaction)),
     ...routeFields(transaction),
     ...present("delegate", newestRequest(transaction).delegate),
     ...present("signature", raw && signatureOf(raw)),
     ...present("mined_as", minedAs(transaction)),
     ...(attempts.length === 0 ? {} : { attempts: attempts.map((one) => attemptOf(transaction, one)) }),
-    ...shownVersions(transaction, identity, (request) => requestFields(request, undefined)),
+    ...shownVersions(transaction, identity, versionOf),
+    ...listFields(request, minedAs(transaction) === "call" ? mined?.receipt : undefined),
     ...(mined === undefined ? {} : receiptOf(mined))
   }
 }

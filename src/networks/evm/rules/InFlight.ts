@@ -4,7 +4,7 @@ import type { Array as Arr } from "effect"
 import { cause } from "../../core/Cause.ts"
 import type { Cause } from "../../core/Cause.ts"
 import * as Rows from "../../core/Rows.ts"
-import { Command, sign } from "../../core/Rules.ts"
+import { Command, finish, sign } from "../../core/Rules.ts"
 import type { Commands, Sign, Situation } from "../../core/Rules.ts"
 import { currentAttempts, doesTheSame, isNoop, newestRequest, requestOf } from "../../core/Transaction.ts"
 import type { Attempt, Transaction } from "../../core/Transaction.ts"
@@ -43,7 +43,9 @@ import {
   sendsBeforePassedOver,
   yielding
 } from "./EvmNumbers.ts"
+import { isListed, listStanding, waitOfList } from "./AuthorizationRules.ts"
 import {
+  asType,
   atLeast,
   atMost,
   highest,
@@ -195,10 +197,14 @@ const noop = (situation: Situation<Evm, Seen>, { attempts, newest, fees }: Forme
   }
 }
 
+const listIgnored = "no provider takes its authorizations into account"
+
 /** The gas limit of the newest version, or why it is not known. */
 const gasLimitOf = ({ transaction, terms, view }: Situation<Evm, Seen>): Result.Result<bigint, Cause> => {
   const { estimate } = view
   const request = newestRequest(transaction)
+  const waits = waitOfList(listStanding(transaction, view))
+  if (waits !== undefined) return Result.fail(waits)
   const above = estimateAboveLimit(request, estimate)
   if (above !== undefined) {
     const error = `it uses ${above.estimate} gas, and its gas_limit is ${above.gas_limit}`
@@ -207,6 +213,7 @@ const gasLimitOf = ({ transaction, terms, view }: Situation<Evm, Seen>): Result.
   if (request.gas_limit !== undefined) return Result.succeed(request.gas_limit)
   if (estimate?._tag === "Reverts") return Result.fail(cause("waits_for_predecessors"))
   if (estimate?._tag === "Refused") return Result.fail(cause("call_not_estimated", { error: estimate.words }))
+  if (estimate?._tag === "Unavailable") return Result.fail(cause("call_not_estimated", { error: listIgnored }))
   if (estimate?._tag !== "Gas") return Result.fail(cause("providers_unavailable"))
   return Result.succeed(estimatedLimitOf(estimate.gas, gasCapsOf(view.head, terms.network)))
 }
@@ -221,12 +228,13 @@ const execution = (
   const request = transaction.versions[version - 1] ?? newestRequest(transaction)
   const given = givenFees(request)
   const isBump = version === former.newest.requestVersion
-  const type = given?.type ?? (isBump ? former.fees.type : priceType(terms))
+  const isListed = request.authorization_list !== undefined
+  const type = given?.type ?? (isBump && !isListed ? former.fees.type : priceType(terms, request))
   const market = marketPrice(situation, type, speedIn(situation, former.newest), former.newest.refusal?.minimumNeeded)
   return {
     kind: isBump ? "bump" : "replace",
-    fees: market ?? former.fees,
-    least: raisedFees(former.fees),
+    fees: market ?? asType(former.fees, type),
+    least: asType(raisedFees(former.fees), type),
     ceiling: requestCeiling(request, terms, former.first.offer.fees, market),
     ...(isBump ? { gasLimit, ...withRollupFee(former.newest.offer.rollupFee) } : chargesOf(gasLimit, situation.view)),
     value: request.value,
@@ -241,7 +249,7 @@ const replacement = (situation: Situation<Evm, Seen>, former: Former, gasLimit: 
   const given = givenFees(newestRequest(situation.transaction))
   if (given === undefined) return wanted
   return isReplacement(given, former.fees)
-    ? { ...wanted, fees: given, least: minimumReplacement(former.fees) }
+    ? { ...wanted, fees: given, least: asType(minimumReplacement(former.fees), given.type) }
     : { ...wanted, fees: given }
 }
 
@@ -265,6 +273,22 @@ export const isPatienceOver = (speed: Speed, since: Point, now: Point, times = 1
 const inPool = ({ view }: Situation<Evm, Seen>, { newest }: Former) => {
   const sight = view.sights.get(newest.ordinal)
   return sight?._tag === "Receipt" ? undefined : sight
+}
+
+/** Whether the attempt carries authorizations. */
+const carriesList = (transaction: Transaction<Evm>, attempt: Attempt<Evm>): boolean =>
+  !isNoop(attempt) && requestOf(transaction, attempt).authorization_list !== undefined
+
+/**
+ * Whether pools do not keep the newest bytes although they pay, because of the accounts of their authorizations: geth refuses them in words, or
+ * answers a hash and drops them (since 1.17), while an account has several transactions in its pool.
+ */
+export const isKeptOut = (situation: Situation<Evm, Seen>, former: Former): boolean => {
+  const { transaction } = situation
+  const { newest } = former
+  if (!carriesList(transaction, newest) || isPrivate(transaction, newest)) return false
+  if (isBelowBaseFee(situation, former)) return false
+  return (newest.outcome === "refused" && newest.refusal?.class === "order") || dropsOf(situation, former) > 0
 }
 
 /** Accepted sends of the newest bytes that a node has not kept, if it does not have them now. */
@@ -316,6 +340,8 @@ const isOverdue = (situation: Situation<Evm, Seen>, former: Former): boolean => 
   }
   // A higher price does not change what nodes refuse for good, and raises what a no-op has to offer.
   if (isRefusedForGood(former.newest) || !hasWaited(situation, former)) return false
+  // Nor what pools think of the accounts of its authorizations.
+  if (isKeptOut(situation, former)) return false
   // Nor does it change what nobody understands, unless no block can take the present one.
   if (isHeldByWords(situation, former)) return isBelowBaseFee(situation, former)
   if (isBelowMarket(situation, former)) return true
@@ -351,6 +377,13 @@ export const passedOverTip = (transaction: Transaction<Evm>, view: Seen, now: Mo
 }
 
 const isNewer = ({ versions }: Transaction<Evm>, { newest }: Former): boolean => newest.requestVersion < versions.length
+
+/** The authorities of a newer version are looked at before it is signed. */
+export const needsAuthorities = ({ transaction, view }: Situation<Evm, Seen>, former: Former): boolean =>
+  view.authorities === undefined &&
+  transaction.intent === "execute" &&
+  isNewer(transaction, former) &&
+  isListed(transaction)
 
 /** A newer version of a request is estimated, and its data priced, before it is signed. */
 export const needsEstimate = ({ transaction, view }: Situation<Evm, Seen>, former: Former): boolean =>
@@ -466,6 +499,24 @@ const hasOthersBehind = ({ lane, rest }: Situation<Evm>): boolean =>
 const isLimitedAlone = (request: Request, { figures: { limit } }: Cause): boolean =>
   givenFees(request) !== undefined || limit === "api_key"
 
+/** How often a transaction has given its nonce up in vain. */
+const isAtLastYield = ({ yields = 0 }: Transaction<Evm>): boolean => yields + 1 >= yielding.atMost
+
+/** A user who keeps the account of an authorization busy does not keep others waiting. Undefined: it keeps its nonce. */
+export const yieldsToBusy = (situation: Situation<Evm, Seen>, former: Former): Commands<Evm> | undefined => {
+  const { transaction, view, now } = situation
+  const { firstSent } = former.newest
+  if (transaction.intent !== "execute" || firstSent === undefined || !isHead(situation)) return undefined
+  if (!isKeptOut(situation, former) || !hasOthersBehind(situation)) return undefined
+  const speed = speedOf(requestOf(transaction, former.newest))
+  const at = { at: now, height: view.head.number }
+  if (!isPatienceOver(speed, firstSent, at, yielding.patience)) return undefined
+  return [
+    Command.Intend({ intent: "clear", clearCode: "yielding", cause: cause("yielding") }),
+    Command.PollAt({ at: now })
+  ]
+}
+
 /** `blocked`: why a signature that is due is not made. Undefined: it keeps its nonce. */
 export const yieldsNonce = (
   situation: Situation<Evm, Seen>,
@@ -494,6 +545,13 @@ export const yielded = ({ transaction, view }: Situation<Evm>): Command<Evm> => 
   const { restored, requeues, yields = 0 } = transaction
   const given = givenFees(newestRequest(transaction))
   const baseFee = view._tag === "Seen" ? view.market?.baseFee : undefined
+  const executing = currentAttempts(transaction).findLast((attempt) => !isNoop(attempt))
+  const paid = executing !== undefined && (baseFee === undefined || maxFeeOf(executing.offer.fees) >= baseFee)
+  if (paid && carriesList(transaction, executing) && !restored) {
+    return isAtLastYield(transaction)
+      ? finish<Evm>({ state: "failed", cause: cause("authority_busy") })
+      : Command.Requeue({ restored, requeues, yields: yields + 1, cause: cause("authority_busy") })
+  }
   const base = baseFee === undefined ? {} : { base_fee: baseFee }
   const priced =
     given === undefined

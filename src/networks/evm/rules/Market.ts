@@ -92,6 +92,9 @@ export const isReplacement = (fees: Fees, former: Fees): boolean => {
   return maxFeeOf(fees) >= maxFeeOf(minimum) && tipOf(fees) >= tipOf(minimum)
 }
 
+/** The same fees in the form of the type. */
+export const asType = (fees: Fees, type: Fees["type"]): Fees => (fees.type === type ? fees : ofPair(type, pairOf(fees)))
+
 /** `wanted`, but each fee at least that of `least`. */
 export const atLeast = (wanted: Fees, least: Fees): Fees => join(wanted.type, pairOf(wanted), pairOf(least))
 

@@ -117,7 +117,9 @@ export const table: ReadonlyArray<readonly [AnswerClass, ReadonlyArray<RegExp>]>
       /nonce is too distant/,
       /invalid transaction with a lower nonce/,
       /nonce is higher than account nonce/,
-      /invalid sequence/
+      /invalid sequence/,
+      // geth: a list with the account of a pooled one, and an account whose delegation is pooled.
+      /authority already reserved/
     ]
   ],
   [

@@ -88,7 +88,7 @@ describe("Authorizations", () => {
       for (const entry of byEthers) {
         const { chainId, nonce } = entry
         const signed = yield* Effect.promise(() => account.signAuthorization({ chainId, address: delegate, nonce }))
-        assert.deepInclude(signed, { r: entry.r, s: entry.s, yParity: entry.yParity })
+        assert.deepStrictEqual([signed.r, signed.s, signed.yParity], [entry.r, entry.s, entry.yParity])
       }
     })
   )

@@ -66,7 +66,8 @@ describe("EvmNodes", () => {
             hasMempool: true,
             isEip1559: true,
             isTestnet: true,
-            hasDataFeeOracle: false
+            hasDataFeeOracle: false,
+            hasAuthorizations: false
           }
         )
       )

@@ -66,9 +66,11 @@ describe("an authorization", () => {
 
   it("has the same text in every shape", () => {
     const encode = Schema.encodeSync(Body)
-    const texts = [own, cast, { address, chainId: 1, nonce: 46, v: 28, r, s }].map((given) =>
-      JSON.stringify(encode({ authorization_list: Result.getOrThrow(read(given)) }))
-    )
+    const texts = [
+      { ...own, address: lower.address },
+      cast,
+      { address: lower.address, chainId: 1, nonce: 46, v: 28, r, s }
+    ].map((given) => JSON.stringify(encode({ authorization_list: Result.getOrThrow(read(given)) })))
     assert.deepStrictEqual(
       [...new Set(texts)],
       [JSON.stringify({ authorization_list: [{ ...own, address: lower.address }] })]
@@ -183,9 +185,14 @@ describe("an authorization", () => {
     assert.include(errorIn(many(11)), "authorization_list: Expected 1 to 10 authorizations")
   })
 
-  it("as a program has it is taken with the v of viem", () => {
+  it("as a program has it is taken, and a signature that is none is refused", () => {
     const decodeValue = Schema.decodeUnknownResult(Schema.toType(Body), strict)
-    const viem = { ...entry, v: 28n }
-    assert.deepStrictEqual(decodeValue({ authorization_list: [viem] }), Result.succeed({ authorization_list: [viem] }))
+    assert.deepStrictEqual(
+      decodeValue({ authorization_list: [entry] }),
+      Result.succeed({ authorization_list: [entry] })
+    )
+    for (const fault of [{ r: `0x${"0".repeat(64)}` }, { s: `0x8${"0".repeat(63)}` }, { yParity: 2 }, { nonce: -1 }]) {
+      assert.isTrue(Result.isFailure(decodeValue({ authorization_list: [{ ...entry, ...fault }] })))
+    }
   })
 })

@@ -32,7 +32,8 @@ describe("the numbers of a network", () => {
       hasMempool: true,
       isEip1559: true,
       isTestnet: false,
-      hasDataFeeOracle: false
+      hasDataFeeOracle: false,
+      hasAuthorizations: false
     })
     const marked = networkNumbers(network({ features: ["eip7825"], tags: ["no-mempool"], chain_id: 137 }))
     assert.strictEqual(marked.transactionGasCap, 16_777_216n)

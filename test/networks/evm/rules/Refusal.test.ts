@@ -133,7 +133,7 @@ const texts: ReadonlyArray<readonly [AnswerClass, string, string]> = [
   ["window", "Erigon, source", "baseFee sub-pool is full"],
   ["window", "Erigon, source", "queued sub-pool is full"],
   ["window", "Erigon, source", "spammer"],
-  ["window", "reth, source", "authority already reserved"],
+  ["order", "geth 1.17.10", "authority already reserved"],
   ["window", "reth, source", "address already reserved"],
   ["window", "Cosmos EVM, source", "mempool is full: number of txs 5000"],
   ["window", "Cosmos EVM, source", "queue full"],

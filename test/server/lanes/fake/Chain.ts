@@ -1,7 +1,11 @@
 // A chain in memory: the blocks that last, the pool, and the transactions of one account, in the form in which nodes show them.
 import { keccak256, parseTransaction } from "viem"
+import { codeOf, forNodes } from "../../../../src/networks/evm/rules/Authorizations.ts"
+import type { SignedAuthorization } from "../../../../src/networks/evm/rules/Authorizations.ts"
+import * as Wire from "../../../../src/testkit/evm/Wire.ts"
+import { bytesOf } from "../../../../src/testkit/Keys.ts"
 import * as Blocks from "../../../../src/testkit/chain/Blocks.ts"
-import type { Mined } from "../../../../src/testkit/chain/Blocks.ts"
+import type { Blocks as ChainBlocks, Mined } from "../../../../src/testkit/chain/Blocks.ts"
 import { after, executable } from "../../../../src/testkit/chain/Pool.ts"
 import type { Pool, PoolBytes } from "../../../../src/testkit/chain/Pool.ts"
 import { hex } from "./Hex.ts"
@@ -14,6 +18,7 @@ const ether = 10n ** 18n
 export interface Bytes extends PoolBytes {
   readonly to: string | undefined
   readonly value: bigint
+  readonly authorizations: ReadonlyArray<SignedAuthorization>
   /** The fields of `eth_getTransactionByHash`, without the block. */
   readonly fields: Readonly<Record<string, unknown>>
 }
@@ -22,8 +27,11 @@ export const parse = (raw: Hex): Bytes => {
   const { nonce = 0, to, value = 0n, data = "0x", gas = 0n, chainId = 0, ...rest } = parseTransaction(raw)
   const { maxFeePerGas: maxFee = 0n, maxPriorityFeePerGas: tip = 0n, r, s, yParity = 0 } = rest
   const hash = keccak256(raw)
+  const { authorizations: list = [] } = Wire.opened(bytesOf(raw))
+  const authorizations = list.map((entry) => ({ ...entry, authority: Wire.authorityOf(entry) }))
   return {
     hash,
+    authorizations,
     nonce,
     to: to?.toLowerCase(),
     value,
@@ -32,7 +40,8 @@ export const parse = (raw: Hex): Bytes => {
     cost: value + gas * maxFee,
     fields: {
       hash,
-      type: "0x2",
+      type: authorizations.length === 0 ? "0x2" : "0x4",
+      ...(authorizations.length === 0 ? {} : { authorizationList: authorizations.map(forNodes) }),
       nonce: hex(nonce),
       to: to ?? null,
       value: hex(value),
@@ -48,6 +57,15 @@ export const parse = (raw: Hex): Bytes => {
     }
   }
 }
+
+/** An account that is none of the service: its transactions, those in pools besides, and its code. */
+export interface Other {
+  readonly count: number
+  readonly pending: number
+  readonly code: string
+}
+
+const nobody: Other = { count: 0, pending: 0, code: "0x" }
 
 export const make = () => {
   const chain = {
@@ -66,6 +84,22 @@ export const make = () => {
     isBusy: false,
     /** Code of the account itself. */
     code: "0x",
+    /** Accounts besides the own one as they would be without any authorization of these blocks, in lower case. */
+    others: new Map<string, Other>(),
+
+    /** An account after these blocks: nodes skip an authorization with another nonce than the next one. */
+    otherAt: (address: string, blocks: ChainBlocks<Bytes>): Other => {
+      const { pending, ...first } = chain.others.get(address) ?? nobody
+      let { code, count } = first
+      for (const { bytes } of Blocks.minedIn(blocks)) {
+        for (const entry of bytes.authorizations) {
+          if (entry.authority !== address || entry.nonce !== count) continue
+          count += 1
+          code = codeOf(entry)
+        }
+      }
+      return { count, pending, code }
+    },
 
     /** The first of the new blocks has what the pool can execute. */
     mine: (blocks = 1, { isSuccess = true } = {}) => {

@@ -95,6 +95,10 @@ export const make = (chain: Chain, url: string) => {
     return bytes === undefined ? null : { ...bytes.fields, ...placeOf(found?.block) }
   }
 
+  /** Undefined: it is the own account. */
+  const otherOf = (address: unknown, tag: unknown) =>
+    typeof address === "string" && chain.others.has(address) ? chain.otherAt(address, at(tag)) : undefined
+
   const pendingCount = () => {
     let next = countOf(blocks())
     while (chain.pool.has(next)) next++
@@ -109,16 +113,25 @@ export const make = (chain: Chain, url: string) => {
       const isHidden = fake.hidesBlocks && isFull === true && (block?.number ?? 0) >= indexed().length
       return result(isHidden ? null : shownBlock(all, block, chain, isFull === true))
     },
-    eth_getTransactionCount: ([, tag]) => result(hex(tag === "pending" ? pendingCount() : countOf(at(tag)))),
+    eth_getTransactionCount: ([address, tag]) => {
+      const other = otherOf(address, tag)
+      if (other !== undefined) return result(hex(other.count + (tag === "pending" ? other.pending : 0)))
+      return result(hex(tag === "pending" ? pendingCount() : countOf(at(tag))))
+    },
     eth_getBalance: () => result(hex(chain.balance)),
-    eth_getCode: () => result(chain.code),
+    eth_getCode: ([address, tag]) => result(otherOf(address, tag)?.code ?? chain.code),
     eth_getTransactionReceipt: ([hash]) => result(otherReceipt(hash) ?? shownReceipt(find(hash), chain.baseFee)),
     eth_getTransactionByHash: ([hash]) => result(shown(hash)),
     eth_getTransactionBySenderAndNonce: ([, nonce]) =>
       result(shown(minedIn(indexed()).find(({ bytes }) => hex(bytes.nonce) === nonce)?.bytes.hash)),
     eth_feeHistory: () =>
       result({ baseFeePerGas: Array(11).fill(hex(chain.baseFee)), reward: Array(10).fill(Array(8).fill(hex(gwei))) }),
-    eth_estimateGas: () => result(hex(30_000)),
+    eth_estimateGas: ([call, , overrides]) => {
+      if (overrides !== undefined && !fake.takesOverrides) return error("trailing characters", -32602)
+      const { authorizationList: list = [], to = "" } = Object(call)
+      if (Object(overrides)[to]?.code === "0xfe") return error("invalid opcode: INVALID")
+      return result(hex(30_000 + (fake.ignoresLists ? 0 : 25_000 * list.length)))
+    },
     eth_sendRawTransaction: ([raw]) => offer(chain, parse(raw as Hex))
   }
 
@@ -133,6 +146,10 @@ export const make = (chain: Chain, url: string) => {
     /** The chain that it has instead of the one that lasts. */
     fork: undefined as Blocks<Bytes> | undefined,
     isAway: false,
+    /** Whether it estimates calls as if they had no authorizations. */
+    ignoresLists: false,
+    /** Whether it estimates calls with other code in place of that of accounts. */
+    takesOverrides: false,
     /** Answers of a test, which come before its own. Undefined: its own. */
     lies: new Map<string, Answer>(),
     seen: new Array<RpcCall>(),

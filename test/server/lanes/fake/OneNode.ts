@@ -48,13 +48,15 @@ export const make = (over: World.Given["network"] = {}) => {
   const urls = [{ url: node.url, weight: 100 }]
   const target = { relayer: World.relayerOf(), version: "1", network: World.networkOf(over), urls }
   const backend = LocalKey.make(Redacted.make(World.key))
-  const network = EvmLane.networkOf({
+  const nodes = {
     providers: (urls: Parameters<typeof makeEvmProviders>[1], identity: ChainIdentity) =>
       makeEvmProviders(() => node.node, urls, identity),
-    privateProviders: (urls, chainId) => makePrivateProviders(() => node.node, urls, chainId),
+    privateProviders: (urls: Parameters<typeof makePrivateProviders>[1], chainId: number) =>
+      makePrivateProviders(() => node.node, urls, chainId),
     heads: makeHeads(),
     markets: EvmMarkets.make()
-  })
+  }
+  const network = EvmLane.networkOf(nodes, () => Effect.succeed(new Set()))
   const targets = { get: () => Effect.succeed(target), getRemembering: () => Effect.succeed(target), known: () => [] }
   return { network, target, targets, signers: { use: () => Effect.succeed(backend) } }
 }

@@ -123,6 +123,8 @@ export const make = Effect.fnUntraced(function* ({
     ownNodes,
     privateNodes,
     account,
+    /** Accounts of further relayers, in lower case. */
+    relayers: new Set<string>(),
     relayer: relayerOf(policies),
     network: networkOf({ ...(privately === 0 ? {} : { private_rpc_urls: urlsOf(privateNodes) }), ...network }),
     /** What the signer does. */
@@ -179,14 +181,17 @@ export const make = Effect.fnUntraced(function* ({
     hold = claimed.hold
     const { genesis } = claimed.stored
     const heads = makeHeads()
-    const network = EvmLane.networkOf({
+    const nodes: Parameters<typeof EvmLane.networkOf>[0] = {
       providers: (given: Parameters<typeof makeEvmProviders>[1], identity: ChainIdentity) =>
         Effect.provideService(makeEvmProviders(nodeOf, given, identity, heads.stalledLast), Random.Random, inOrder),
       privateProviders: (urls, chainId) =>
         Effect.provideService(makePrivateProviders(nodeOf, urls, chainId), Random.Random, inOrder),
       heads,
       markets: EvmMarkets.make()
-    })
+    }
+    const among = (addresses: ReadonlyArray<string>) =>
+      Effect.succeed(new Set(addresses.filter((one) => world.relayers.has(one))))
+    const network = EvmLane.networkOf(nodes, among)
     const keys = (options: KeyOptions) => makeLaneKeys({ use: () => Effect.succeed(backend) }, options)
     const context: LaneContext = {
       ledger: { ...lanes, read: (hold) => Effect.map(lanes.read(hold), asStarted) },

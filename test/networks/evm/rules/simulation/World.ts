@@ -108,7 +108,8 @@ export const network: NetworkNumbers = {
   hasMempool: true,
   isEip1559: true,
   isTestnet: true,
-  hasDataFeeOracle: false
+  hasDataFeeOracle: false,
+  hasAuthorizations: true
 }
 
 export const newLane = (): Nonces => ({
