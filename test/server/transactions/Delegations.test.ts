@@ -1,10 +1,11 @@
 // Delegations and many calls by the API, on a network without a chain: who may change a delegation, and which calls are refused.
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import type { Account } from "../../../src/server/ledger/LedgerEntries.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
 import { insert } from "../../../testkit/LedgerRows.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { tables } from "../../../testkit/EvmRows.ts"
@@ -49,8 +50,8 @@ const twoCalls = [
 
 const api = () => Layer.provideMerge(tables(), TestApi.layer())
 
-layer(api(), { excludeTestServices: true })("what an account delegates to", (it) => {
-  it.effect("is changed only by keys for all relayers, without limits, that may change relayers", () =>
+layerEach(api())("what an account delegates to", (it) => {
+  it.live("is changed only by keys for all relayers, without limits, that may change relayers", () =>
     Effect.gen(function* () {
       yield* prepare()
       const { call } = yield* TestApi.TestApi
@@ -136,7 +137,7 @@ layer(api(), { excludeTestServices: true })("what an account delegates to", (it)
   )
 })
 
-layer(api(), { excludeTestServices: true })("many calls", (it) => {
+layerEach(api())("many calls", (it) => {
   it.effect("are refused while the account delegates to nothing, and accepted behind a delegation", () =>
     Effect.gen(function* () {
       yield* prepare()
