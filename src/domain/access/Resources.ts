@@ -38,7 +38,8 @@ export const resources = {
       "relayer.recovered",
       "relayer.low_balance",
       "relayer.top_up_sent",
-      "relayer.top_up_held"
+      "relayer.top_up_held",
+      "relayer.delegate_changed"
     ],
     scopes: ["relayers:read", "relayers:write"],
     allScopes: ["relayers:*"],

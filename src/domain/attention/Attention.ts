@@ -121,6 +121,7 @@ const decisions: ReadonlySet<Code> = new Set<Code>([
   "deep_reorg",
   "chain_changed",
   "row_changed",
+  "delegate_changed",
   "signer_unauthorized"
 ])
 

@@ -18,11 +18,12 @@ export const HealthWarning = Schema.Literals([
   "store_too_short",
   "protocol_unknown",
   "no_private_rpc",
+  "delegate_changed",
   "chain_changed"
 ]).annotate({
   identifier: "HealthWarning",
   description:
-    "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the policy has no effect. `no_channels`: `concurrent_transactions` of a stellar relayer is true, and it has no channels. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has. `protocol_unknown`: the stellar network runs a newer protocol than this version of the service knows. `no_private_rpc`: the policy asks for private transactions, and there is no private RPC URL. `chain_changed`: the RPC URL serves another chain than the one whose nonces or sequences are known, or a test network was restarted."
+    "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the policy has no effect. `no_channels`: `concurrent_transactions` of a stellar relayer is true, and it has no channels. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has. `protocol_unknown`: the stellar network runs a newer protocol than this version of the service knows. `no_private_rpc`: the policy asks for private transactions, and there is no private RPC URL. `delegate_changed`: what the account delegates to has changed since the delegation. `chain_changed`: the RPC URL serves another chain than the one whose nonces or sequences are known, or a test network was restarted."
 })
 type HealthWarning = typeof HealthWarning.Type
 
@@ -154,6 +155,12 @@ export const otherChain: HealthNotice = {
   code: "chain_changed",
   text: "The relayer signs nothing: the RPC URL serves another chain than the one whose nonces or sequences the service knows. Correct the URL; if a test network was restarted, use `POST /api/v1/relayers/{id}/nonce/generation`."
 }
+
+/** The hourly look at a delegation has found it out. */
+export const delegateChanged = (changed: string): HealthNotice => ({
+  code: "delegate_changed",
+  text: `Transactions with many calls are not signed: since the delegation of its account, this has changed: ${changed}. Check it, and delegate again with \`POST /api/v1/relayers/{id}/delegation\`, or end the delegation.`
+})
 
 const rules: ReadonlyArray<Rule> = [
   sendsNothing,

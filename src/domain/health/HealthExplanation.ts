@@ -2,13 +2,14 @@
 import { Schema } from "effect"
 import type { DateTime } from "effect"
 import { HealthStatus } from "./ListedHealth.ts"
-import { HealthWarning, noticesOf, otherChain, providerWarnings } from "./ChainWarnings.ts"
+import { delegateChanged, HealthWarning, noticesOf, otherChain, providerWarnings } from "./ChainWarnings.ts"
+import { EvmAddress } from "../chain/Amount.ts"
 import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
 import type { Network } from "../network/Network.ts"
 import { lockedBy } from "../relayer/Policy.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
 import type { Relayer } from "../relayer/Relayer.ts"
-import { field } from "../request/Field.ts"
+import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { Instant } from "../request/Shown.ts"
 import { Code } from "../../networks/core/Cause.ts"
@@ -59,6 +60,11 @@ export const RelayerExplanation = Schema.Struct({
   ),
   warnings: Schema.optionalKey(
     field(Schema.Array(HealthWarning), "What is wrong although its checks succeed. Absent: nothing.", ["sends_nothing"])
+  ),
+  delegate: shown(
+    EvmAddress,
+    "Contract that the account of an evm relayer delegates to (EIP-7702). Absent: none.",
+    "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
   ),
   funding: Schema.optionalKey(Funding),
   front: Schema.optionalKey(
@@ -143,6 +149,9 @@ const waitingWords = (front: WaitingTransaction | undefined, words: Words): Word
   }
 }
 
+const delegates = (address: string): string =>
+  `Its account delegates to ${address}, whose code decides what calls to the account do, transfers included; whether that code is safe was the operator's decision.`
+
 const pausedByOperator = "The relayer is paused by the operator, and takes no transactions until it is resumed."
 
 /** The first transaction that waits, and what its network says of it. */
@@ -170,6 +179,8 @@ export interface Situation {
   readonly isOtherChain?: boolean
   /** Absent: it is not known. */
   readonly network?: Network
+  /** What the account delegates to, and what has changed since. Absent: nothing. */
+  readonly delegation?: { readonly address: string; readonly changed?: string } | undefined
   /** The number of channels of the account. Absent: accounts of its network have no channels. */
   readonly channels?: number
 }
@@ -179,13 +190,28 @@ const providersOf = (reading: ChainSnapshot | undefined): ReadonlyArray<string> 
   (reading?.providers ?? []).flatMap(providerWarnings)
 
 export const explain = (situation: Situation): RelayerExplanation => {
-  const { channels = 0, front, isOtherChain = false, network, relayer, health, reading, next_at, waiting } = situation
+  const {
+    channels = 0,
+    delegation,
+    front,
+    isOtherChain = false,
+    network,
+    relayer,
+    health,
+    reading,
+    next_at,
+    waiting
+  } = situation
   const funding = fundingOf(relayer, reading, waiting)
   const works = health.status === "healthy" || health.status === "degraded"
   const isWaiting = works && (front !== undefined || (waiting > 0n && funding !== undefined))
   const { code, reason, next } = isWaiting ? waitingWords(front, wordsOf(health)) : wordsOf(health)
   const since = isWaiting && front !== undefined ? front.since : situation.since
-  const notices = [...noticesOf(relayer, reading, network), ...(isOtherChain ? [otherChain] : [])]
+  const notices = [
+    ...noticesOf(relayer, reading, network),
+    ...(isOtherChain ? [otherChain] : []),
+    ...(delegation?.changed === undefined ? [] : [delegateChanged(delegation.changed)])
+  ]
   const locked = lockedBy(channels, reading?.network_type === "stellar" ? reading.ledger?.base_reserve : undefined)
   return {
     state: isWaiting ? "waiting" : health.status,
@@ -195,11 +221,13 @@ export const explain = (situation: Situation): RelayerExplanation => {
       ...(relayer.paused ? [pausedByOperator] : []),
       reason,
       ...notices.map(({ text }) => text),
+      ...(delegation === undefined ? [] : [delegates(delegation.address)]),
       ...(channels === 0 ? [] : [`The ${channels} channels of the relayer lock ${locked} stroops.`]),
       ...providersOf(reading)
     ].join(" "),
     next: funding === undefined ? next : `${sentenceOf(funding)} ${next}`,
     ...(notices.length === 0 ? {} : { warnings: notices.map((notice) => notice.code) }),
+    ...(delegation === undefined ? {} : { delegate: delegation.address }),
     ...(funding === undefined ? {} : { funding }),
     ...(front === undefined
       ? {}

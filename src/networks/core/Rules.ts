@@ -439,6 +439,9 @@ export interface Rules<F extends Family = Family> {
    */
   repeated?(transaction: Transaction<F>): Finish<never> | undefined
 
+  /** What the account of the lane delegates to, and what a check has found changed since. Undefined: nothing. Absent: accounts do not delegate. */
+  delegationOf?(lane: Lane<F>): { readonly address: string; readonly changed?: string } | undefined
+
   /** Absent: transactions of the network do not show which one in front they wait for. */
   readonly predecessors?: Predecessors<F>
   /** Why a transaction is in its state, and what happens next. */

@@ -69,6 +69,8 @@ const Receiver = Rows.withoutNulls(
 
 const ExpiringKey = Schema.Struct({ id: Schema.String, until: Instant })
 
+const ChangedDelegate = Schema.Struct({ relayer_id: Schema.String, changed: Schema.String, since: Instant })
+
 const readHeldRows = Rows.all(Held)
 const readFigures = Schema.decodeUnknownOption(Figures)
 
@@ -82,6 +84,7 @@ const readHeld = (rows: ReadonlyArray<unknown>) =>
 const readChecks = Rows.all(Check)
 const readReceivers = Rows.all(Receiver)
 const readKeys = Rows.all(ExpiringKey)
+const readChanged = Rows.all(ChangedDelegate)
 
 /** `undefined`: all relayers. */
 type Ids = ReadonlyArray<string> | undefined
@@ -128,6 +131,18 @@ const makeAttentionRepo = Effect.gen(function* () {
         ...among("relayer_id", ids)
       ])} LIMIT ${maxRows}`.pipe(Effect.flatMap(readChecks), query("Attention.checks"))
 
+  /** Lanes whose account delegates to something that has changed, by the relayer that has delegated. */
+  const changedDelegates = (ids: Ids) =>
+    sql`
+      SELECT t.relayer_id, l.watched ->> 'changed' AS changed,
+        ${text(sql`to_timestamp((l.watched ->> 'since')::float8 / 1000)`)} AS since
+      FROM lanes l JOIN transactions t ON coalesce(t.channel_id, t.lane_id) = l.id AND t.generation = l.generation
+        AND t.nonce = (l.watched ->> 'sequence')::bigint
+      WHERE ${sql.and([
+        sql`(l.watched ->> 'changed') IS NOT NULL AND l.counters -> 'delegation' ->> 'nonce' = l.watched ->> 'sequence'`,
+        ...among("relayer_id", ids)
+      ])} LIMIT ${maxRows}`.pipe(Effect.flatMap(readChanged), query("Attention.changedDelegates"))
+
   const receivers = sql`
     SELECT t.id, ${text(sql`t.failing_since`)} AS since, ${text(sql`d.until`)} AS until, d.count::float8 AS count
     FROM notifications t CROSS JOIN LATERAL (
@@ -150,7 +165,7 @@ const makeAttentionRepo = Effect.gen(function* () {
     )
   }
 
-  return { held, checks, receivers, expiringKeys }
+  return { held, checks, changedDelegates, receivers, expiringKeys }
 })
 
 export type HeldRow = Effect.Success<ReturnType<typeof readHeld>>[number]
@@ -252,6 +267,17 @@ const ofReceiver = ({ id, since, until, count }: ReceiverRow): Finding => ({
     until === undefined
       ? "The service tries again."
       : `The service tries again. The first delivery is given up at ${DateTime.formatIso(until)}.`
+})
+
+const ofDelegate = ({ relayer_id: id, changed, since }: typeof ChangedDelegate.Type): Finding => ({
+  kind: "decision",
+  code: "delegate_changed",
+  since,
+  relayers: new Map([[id, "other"]]),
+  transactions: 0,
+  resource: { kind: "relayer", id },
+  reason: `What the account of the relayer delegates to has changed since the delegation: ${changed}.`,
+  next: "Transactions with many calls are not signed. Check the contract, and delegate again on the page of the relayer, or end the delegation."
 })
 
 const ofKey = ({ id, until }: { readonly id: string; readonly until: DateTime.Utc }): Finding => ({
@@ -406,6 +432,7 @@ export const make = Effect.gen(function* () {
     const items = arrange([
       ...ofRows((rows?.rows ?? []).filter(isShown(view))),
       ...checks.flatMap(ofCheck),
+      ...(yield* repo.changedDelegates(relayerIds)).map(ofDelegate),
       ...held.flatMap((row) => ofHeld(now, blockTimes.get(row.chain) ?? usualBlockTime, row)),
       ...receivers.map(ofReceiver),
       ...ofService(yield* report),

@@ -7,6 +7,7 @@ import type { Network, NetworkId, NetworkType } from "../../domain/network/Netwo
 import type { RelayerAccount } from "../../domain/relayer/Relayer.ts"
 import { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
 import { present } from "../../networks/core/Presentation.ts"
+import type { Lane, Watched } from "../../networks/core/Transaction.ts"
 import type { BalanceAt } from "../../networks/core/TopUpDecision.ts"
 import { makeProviders } from "./Providers.ts"
 import type { Providers } from "./Providers.ts"
@@ -122,6 +123,8 @@ export interface ChainKind {
   probe(nodes: RpcNodes["Service"], target: NetworkTarget): Effect.Effect<ReadonlyArray<ProbedProvider>>
   /** Asks several providers for the balance of an account at a block, each for itself. Absent: relayers of the type get no top-ups. */
   balances?(nodes: RpcNodes["Service"], target: InspectionTarget): Effect.Effect<SeenBalances>
+  /** Looks at what the account of a lane rests on besides its transactions. Undefined: there is no such thing, or nobody answers. */
+  watch?(nodes: RpcNodes["Service"], target: InspectionTarget, lane: Lane): Effect.Effect<Watched | undefined>
 }
 
 /**
@@ -247,6 +250,8 @@ export class Chains extends Context.Service<
     serves(type: NetworkType): boolean
     /** Never fails: `failures` of the snapshot contains the problems. */
     inspect(target: InspectionTarget): Effect.Effect<ChainSnapshot>
+    /** What the account of a lane rests on besides its transactions, compared with what is remembered. Never fails. */
+    watch(target: InspectionTarget, lane: Lane): Effect.Effect<Watched | undefined>
     /** The state of each provider of a network, after each was asked whether it is on its chain, and what it can do. Never fails. */
     probe(target: NetworkTarget): Effect.Effect<ReadonlyArray<ProbedProvider>>
     /** What providers show of the balance of a relayer, each at a block. Never fails: those that do not answer are left out. */
@@ -272,6 +277,10 @@ export class Chains extends Context.Service<
           inspect: Effect.fn("Chains.inspect")(function* (target) {
             const { inspect } = yield* kindOf(target.relayer.network_type)
             return yield* Effect.tap(inspect(nodes, target), ({ providers }) => note(target.network, providers))
+          }),
+          watch: Effect.fn("Chains.watch")(function* (target, lane) {
+            const { watch } = yield* kindOf(target.relayer.network_type)
+            return watch === undefined ? undefined : yield* watch(nodes, target, lane)
           }),
           probe: Effect.fn("Chains.probe")(function* (target) {
             const { probe } = yield* kindOf(target.network.network_type)

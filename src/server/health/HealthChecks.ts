@@ -1,5 +1,5 @@
 // The checks of relayers, due or now: one inspects a chain without a transaction, and then applies the result in one transaction.
-import { Cause, Context, Duration, Effect, FiberSet, Layer, Metric, Option, Random, Schema } from "effect"
+import { Cause, Clock, Context, Duration, Effect, FiberSet, Layer, Metric, Option, Random, Schema } from "effect"
 import { randomUUID } from "node:crypto"
 import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import { carry, unanswered } from "../../domain/health/Funding.ts"
@@ -10,6 +10,8 @@ import { NetworkType } from "../../domain/network/Network.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
+import type { LaneKey } from "../../networks/core/Rules.ts"
+import type { Watched } from "../../networks/core/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { Chains, notServed } from "../chains/Chains.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -17,6 +19,8 @@ import { commitSignalOf, Draining, Jobs } from "../lifecycle/Lifecycle.ts"
 import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { client, query } from "../../sql/Transaction.ts"
+import { Ledger } from "../ledger/Ledger.ts"
+import { LedgerRules } from "../ledger/LedgerEntries.ts"
 import { OutboundWork } from "../limits/RateLimits.ts"
 import { waitingCounts, waitingRelayers } from "../relayers/StoredRelayer.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
@@ -34,6 +38,11 @@ const healthChecksTotal = Metric.counter("health_checks_total", {
 const healthCheckSeconds = Metric.histogram("health_check_seconds", {
   description: "Time to inspect the chain of a relayer, in seconds, by network type.",
   boundaries: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
+})
+
+const delegatesChangedTotal = Metric.counter("delegates_changed_total", {
+  description: "Changes of what accounts delegate to, which checks have found.",
+  incremental: true
 })
 
 /** These have a series for each relayer, and exist only if the operator asked for them. */
@@ -56,12 +65,20 @@ const metricsPerRelayer = {
   })
 }
 
-export const healthMetrics = [healthChecksTotal, healthCheckSeconds, ...Object.values(metricsPerRelayer)]
+export const healthMetrics = [
+  healthChecksTotal,
+  healthCheckSeconds,
+  delegatesChangedTotal,
+  ...Object.values(metricsPerRelayer)
+]
 
 export interface HealthCheckOptions {
   /** The time between two checks of a healthy relayer. */
   readonly interval: Duration.Input
 }
+
+/** Milliseconds between two looks at what an account delegates to. */
+const watchInterval = 3_600_000
 
 /** The time limit of an inspection. It is shorter than the timeout of a request and than the lease of a claim. */
 const inspectTimeout = "20 seconds"
@@ -79,6 +96,8 @@ const makeHealthChecks = Effect.fnUntraced(function* (options: HealthCheckOption
   const targets = yield* RelayerTargets
   const chains = yield* Chains
   const changes = yield* Changes
+  const ledger = yield* Ledger
+  const networks = yield* LedgerRules
   const outboundWork = yield* OutboundWork
   const transaction = yield* Transaction.make
   const interval = Duration.toMillis(options.interval)
@@ -118,17 +137,48 @@ const makeHealthChecks = Effect.fnUntraced(function* (options: HealthCheckOption
   const count = (network_type: NetworkType | "unknown", outcome: Outcome | Superseded | "defect") =>
     Metric.update(Metric.withAttributes(healthChecksTotal, { network_type, outcome }), 1)
 
+  /** What was seen, with the event that reports a change. */
+  const noteWatched = Effect.fnUntraced(function* (id: RelayerId, key: LaneKey, seen: Watched, isNew: boolean) {
+    if (isNew) yield* changes.publish("relayer.delegate_changed", (yield* targets.hold(id)).value)
+    yield* ledger.watch(key, seen)
+  }, transaction)
+
+  /**
+   * Looks at what the account delegates to, each hour, also while nothing of it is sent. A change is published once, by the relayer whose check
+   * finds it.
+   */
+  const watch = Effect.fnUntraced(function* (target: RelayerTarget) {
+    const { relayer, network } = target
+    const found = Option.getOrUndefined(yield* ledger.laneOn({ relayer, network }))
+    if (found === undefined || networks.of(found.chain).rules.delegationOf?.(found.lane) === undefined) return
+    const [{ address, watched }] = found.lane.accounts
+    if (watched !== undefined && (yield* Clock.currentTimeMillis) - watched.at < watchInterval) return
+    const seen = yield* chains.watch(target, found.lane)
+    if (seen === undefined) return
+    const isNew =
+      seen.changed !== undefined && !(watched?.sequence === seen.sequence && watched.changed === seen.changed)
+    yield* noteWatched(relayer.id, { chain: found.chain, address }, seen, isNew)
+    if (!isNew) return
+    yield* Metric.update(delegatesChangedTotal, 1)
+    yield* Effect.annotateLogs(Effect.logWarning("what an account delegates to has changed"), {
+      relayer_id: relayer.id,
+      changed: seen.changed
+    })
+  })
+
   const check = <E>(
-    { relayer }: RelayerTarget,
+    target: RelayerTarget,
     inspect: Effect.Effect<ChainSnapshot, E>,
     isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
   ): Effect.Effect<ChainSnapshot, E | RelayerNotFound> =>
     Effect.gen(function* () {
+      const { relayer } = target
       const labels = { network_type: relayer.network_type }
       const [taken, reading] = yield* Effect.timed(inspect)
       yield* Metric.update(Metric.withAttributes(healthCheckSeconds, labels), Duration.toSeconds(taken))
       const outcome = yield* settle(relayer.id, reading, isCurrent)
       yield* count(relayer.network_type, outcome)
+      yield* watch(target)
       return reading
     })
 

@@ -172,7 +172,9 @@ export class RelayerHealth extends Context.Service<
         const waiting = yield* ledger.largestShortage(number)
         const { network } = yield* targets.get(id)
         const channels = relayer.network_type === "stellar" ? yield* ledger.countChannelsOf({ relayer, network }) : 0
-        const code = yield* ledger.laneCodeOf({ relayer, network })
+        const lane = Option.getOrUndefined(yield* ledger.laneOn({ relayer, network }))
+        const code = lane?.code
+        const delegation = lane && networks.of(lane.chain).rules.delegationOf?.(lane.lane)
         return explain({
           relayer,
           network,
@@ -183,6 +185,7 @@ export class RelayerHealth extends Context.Service<
           waiting,
           front: yield* frontOf(number),
           channels,
+          delegation,
           isOtherChain: code === "chain_changed"
         })
       })

@@ -102,6 +102,8 @@ export class Ledger extends Context.Service<
     countChannelsOf(of: RelayerOnNetwork): Effect.Effect<number>
     /** Why the lane of a relayer on its network signs nothing. Undefined: it signs, or there is no lane yet. */
     laneCodeOf(of: RelayerOnNetwork): Effect.Effect<Code | undefined>
+    /** The lane of a relayer on its network. None: nothing was ever sent. */
+    laneOn(of: RelayerOnNetwork): Effect.Effect<Option.Option<StoredLane>>
     /** The largest sum for which an open transaction of the relayer waits. 0: no transaction waits for funds. */
     largestShortage(relayerNumber: number): Effect.Effect<bigint>
     /** The open transaction of the relayer that was accepted first, of those that wait for something that is missing. */

@@ -235,12 +235,12 @@ export const make = Effect.gen(function* () {
     return key === undefined ? Effect.succeed(0) : relayers.countChannels(key.address, key.chain)
   }
 
-  const laneCodeOf = (of: RelayerOnNetwork) => {
+  const laneOn = (of: RelayerOnNetwork) => {
     const key = keyOf(of)
-    return key === undefined
-      ? Effect.succeed(undefined)
-      : Effect.map(lanes.find(key), (found) => Option.getOrUndefined(found)?.code)
+    return key === undefined ? Effect.succeedNone : lanes.find(key)
   }
+
+  const laneCodeOf = (of: RelayerOnNetwork) => Effect.map(laneOn(of), (found) => Option.getOrUndefined(found)?.code)
 
   const excluding = Effect.fn("Ledger.excluding")(function* (key: LaneKey, exclusive: string) {
     const found = yield* transactions.find(yield* relayers.excluding(key, exclusive))
@@ -272,6 +272,7 @@ export const make = Effect.gen(function* () {
     countChannels: (address: string) => relayers.countChannels(address),
     countChannelsOf,
     laneCodeOf,
+    laneOn,
     countFinalByDay: relayers.countFinalByDay,
     lastConfirmed: relayers.lastConfirmed,
     largestShortage: relayers.largestShortage,

@@ -14,5 +14,7 @@ export default Migration.make(
     // `sequence`: of the delegation that was checked; `at`: when, in milliseconds; `changed`: what differs from what was recorded, and `since`. The
     // delegation itself is in `counters`, which the holder of the lane writes. Any instance writes this.
     yield* sql`ALTER TABLE lanes ADD COLUMN watched json`
+    // The list of what needs attention asks every few seconds for what has changed.
+    yield* sql`CREATE INDEX lanes_changed_idx ON lanes (id) WHERE (watched ->> 'changed') IS NOT NULL`
   })
 )

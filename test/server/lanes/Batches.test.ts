@@ -1,6 +1,7 @@
 // Delegations and many calls of a relayer's own account on a real node, from the API to their end. Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import { creationOf, executorCode, faultyExecutors } from "../../../testkit/Executors.ts"
 import { until } from "../../../testkit/process/Folder.ts"
@@ -194,3 +195,59 @@ layer(api, { excludeTestServices: true, concurrent: true })("an account of a rel
     })
   )
 })
+
+layer(api, { excludeTestServices: true, concurrent: true })("the contract that an account delegates to", (it) => {
+  it.effect(
+    "is compared by health checks: a change holds many calls, is reported, and ends with another delegation",
+    () =>
+      Effect.gen(function* () {
+        const { becomes, call, delegate, delegated, node, path, sent, show } = yield* prepared()
+        const executor = yield* delegated()
+        const check = call(`${path}/check`, { method: "POST" })
+        const shown = Effect.map(
+          call(`${path}/delegation`),
+          ({ json }) => json.data as Readonly<Record<string, unknown>>
+        )
+        yield* until(
+          "checked",
+          Effect.flatMap(check, () =>
+            Effect.map(shown, (found) => (found["checked_at"] === undefined ? undefined : true))
+          )
+        )
+        assert.isUndefined((yield* shown)["changed"])
+        yield* node.call("anvil_setCode", [executor, faultyExecutors.open])
+        const sql = yield* SqlClient.SqlClient
+        // An hour passes.
+        yield* sql`
+        UPDATE lanes SET watched = jsonb_set(watched::jsonb, '{at}', '0')::json WHERE watched IS NOT NULL AND address = ${(yield* shownAddress(
+          call,
+          path
+        )).toLowerCase()}`
+        yield* check
+        assert.deepInclude(yield* shown, { changed: `the code of ${executor}` })
+        const id = yield* sent({
+          calls: [
+            { to: to("f1"), value: "1" },
+            { to: to("f2"), value: "2" }
+          ]
+        })
+        yield* until(
+          "held",
+          Effect.map(show(id), ({ code }) => (code === "delegate_changed" ? true : undefined))
+        )
+        const explained = yield* call(`${path}/explain`)
+        assert.include(explained.text, "delegate_changed")
+        assert.include(explained.text, `delegates to ${executor}`)
+        const attention = yield* call("/api/v1/attention")
+        assert.include(attention.text, `the code of ${executor}`)
+        const events = yield* call("/api/v1/events?type=relayer.delegate_changed")
+        assert.include(events.text, "relayer.delegate_changed")
+        const other = yield* deploy(node, executorCode)
+        yield* delegate(other)
+        assert.strictEqual((yield* becomes(id, "confirmed")).value, "0x3")
+      })
+  )
+})
+
+const shownAddress = (call: TestApi.TestApi["Service"]["call"], path: string) =>
+  Effect.map(call(path), ({ json }) => (json.data as { readonly address: string }).address)

@@ -1,11 +1,13 @@
 // Asks a node about a contract that an account is to delegate to, as if it had delegated: calls with overrides of its state. A contract that
 // the account has delegated to already is asked for what it runs.
-import { Effect, Predicate, Schema } from "effect"
+import { Clock, Effect, Option, Predicate, Schema } from "effect"
+import type { Providers } from "../../../server/chains/Providers.ts"
 import type { RpcAnswer } from "../../../server/chains/RpcBatch.ts"
 import { answeredFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcNode, TypedCall } from "../../../server/chains/RpcNode.ts"
-import { codeOf as delegationTo } from "../rules/Authorizations.ts"
+import type { Lane, Watched } from "../../core/Transaction.ts"
+import { codeOf as delegationTo, noDelegate } from "../rules/Authorizations.ts"
 import { encodeExecute, encodeSupportsMode } from "../rules/Batch.ts"
 import {
   addressIn,
@@ -14,10 +16,12 @@ import {
   initializersIn,
   initializing,
   isProxy,
+  isSameState,
   proxyFault,
   proxySlots
 } from "../rules/Delegates.ts"
-import type { DelegateState } from "../rules/Delegates.ts"
+import type { DelegateState, DelegationRecord } from "../rules/Delegates.ts"
+import { evmRules } from "../rules/EvmRules.ts"
 import { codeOf, failsIn } from "./EvmCalls.ts"
 
 /** A word of the storage of an account. */
@@ -190,4 +194,57 @@ export const inspectDelegate = Effect.fnUntraced(function* (node: RpcNode, quest
     takesSignatures: signature._tag === "Returned" && signature.value.startsWith(validSignature)
   }
   return report
+})
+
+// The hourly look at a delegation: code of the account, of the contract, and what a proxy names.
+
+const readCounters = Schema.decodeUnknownOption(evmRules.counters)
+
+/** Undefined: the account delegates to nothing, or no block has the delegation yet. */
+const recordIn = ({ generation, accounts: [own] }: Lane): DelegationRecord | undefined => {
+  const record = Option.getOrUndefined(readCounters(own.counters ?? {}))?.delegation
+  if (record === undefined || record.generation !== generation || record.delegate === noDelegate) return undefined
+  return own.chainSequence > BigInt(record.nonce + 1) ? record : undefined
+}
+
+/** What differs from what was recorded. Undefined: nothing. */
+const differenceOf = (record: DelegationRecord, own: string, { state }: { readonly state: DelegateState }) => {
+  if (own !== delegationTo({ address: record.delegate }))
+    return "the account has other code than that of the delegation"
+  if (state.codeHash !== record.codeHash) return `the code of ${record.delegate}`
+  return isSameState(state, record) ? undefined : `what ${record.delegate} names as the code behind it`
+}
+
+/** Asks a second provider before it says that something has changed. */
+const differenceAt = Effect.fnUntraced(function* (providers: Providers, account: string, record: DelegationRecord) {
+  const ask = Effect.fnUntraced(function* (node: RpcNode) {
+    const own = (yield* node.call(codeOf(account))).toLowerCase()
+    return { difference: differenceOf(record, own, yield* readDelegate(node, record.delegate)) }
+  })
+  return yield* providers.first(
+    Effect.fnUntraced(function* (node) {
+      const first = yield* ask(node)
+      if (first.difference === undefined) return first
+      const second = yield* providers.second(node, ask)
+      return second === undefined || second === "not_configured" ? first : second
+    })
+  )
+})
+
+export const watchDelegation = Effect.fnUntraced(function* (providers: Providers, lane: Lane) {
+  const [{ address, watched }] = lane.accounts
+  const record = recordIn(lane)
+  if (record === undefined) return undefined
+  const found = yield* Effect.option(differenceAt(providers, address, record))
+  if (Option.isNone(found)) return undefined
+  const at = yield* Clock.currentTimeMillis
+  const { difference } = found.value
+  const sequence = BigInt(record.nonce)
+  const isKnown = watched?.sequence === sequence && watched.changed === difference
+  const seen: Watched = {
+    sequence,
+    at,
+    ...(difference === undefined ? {} : { changed: difference, since: isKnown ? (watched.since ?? at) : at })
+  }
+  return seen
 })

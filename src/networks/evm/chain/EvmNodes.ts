@@ -25,6 +25,7 @@ import { classify } from "../rules/Refusal.ts"
 import type { NodeAnswer } from "../rules/Refusal.ts"
 import { balanceAt, balanceOf, blockAt, chainId, feeHistory, Uint64 } from "./EvmCalls.ts"
 import type { Block } from "./EvmCalls.ts"
+import { watchDelegation } from "./EvmDelegates.ts"
 import * as EvmMarkets from "./EvmMarkets.ts"
 
 // The newest block of each provider, and the blocks below it. Lanes that poll at about the same time share one reading,
@@ -283,6 +284,9 @@ const proveChain = (id: bigint) => (node: RpcNode) =>
     found === id ? Effect.void : Effect.fail(otherChainFailure(found, id).of(chainId.method))
   )
 
+/** The time limit of a call of the look at a delegation over all tries and providers, in milliseconds. */
+const watchBudgetMs = 5000
+
 const nobody = `0x${"0".repeat(40)}`
 
 /** What `probe` asks besides. */
@@ -348,4 +352,12 @@ const balances: NonNullable<ChainKind["balances"]> = Effect.fn("EvmNodes.balance
   )
 })
 
-export const evmInspection: ChainKind = { inspect, probe, balances }
+const watch: NonNullable<ChainKind["watch"]> = Effect.fn("EvmNodes.watch")(function* (nodes, target, lane) {
+  const { network, urls, budgetMs = watchBudgetMs } = target
+  if (network.network_type !== "evm") return yield* wrongType
+  const nodeOf = (url: string) => nodes.of(evmDialect, url)
+  const providers = yield* makeProviders({ nodeOf, prove: proveChain(BigInt(network.chain_id)), budgetMs }, urls)
+  return yield* watchDelegation(providers, lane)
+})
+
+export const evmInspection: ChainKind = { inspect, probe, balances, watch }

@@ -120,9 +120,8 @@ export const make = Effect.gen(function* () {
       const watched = lane?.accounts[0].watched
       const isChecked = watched !== undefined && record !== undefined && watched.sequence === BigInt(record.nonce)
       const isThere = lane !== undefined && delegatedIn(lane) !== undefined
-      const isFinal = record === undefined || (lane?.accounts[0].settledSequence ?? 0n) > BigInt(record.nonce + 1)
       const found: Delegation = {
-        is_final: isFinal && open === undefined,
+        is_final: open === undefined,
         ...(isThere
           ? {
               ...present("address", delegate),

@@ -14,7 +14,16 @@ import type { Moment, Point, TransactionId } from "../../core/TransactionValues.
 import { resolve } from "../../core/Transition.ts"
 import { evmTermsOf, isCallAllowed, isReceiverAllowed } from "./Admission.ts"
 import { delegateViolations } from "./AuthorizationRules.ts"
-import { exclusiveDelegation, isBatch, isBound, isDelegation, isSameKind, stageOf } from "./Delegation.ts"
+import {
+  changeIn,
+  delegatedIn,
+  exclusiveDelegation,
+  isBatch,
+  isBound,
+  isDelegation,
+  isSameKind,
+  stageOf
+} from "./Delegation.ts"
 import { costOf, givenFees, maxFeesOf, paidOf, speedOf } from "./Costs.ts"
 import { decide } from "./Decision.ts"
 import { destinationOf, isPrivate, nonceOf } from "./Evm.ts"
@@ -476,6 +485,10 @@ export const evmRules: Rules<Evm> = {
   replaced,
   cancel,
   predecessors,
+  delegationOf: (lane) => {
+    const record = delegatedIn(lane)
+    return record && { address: record.delegate, ...present("changed", changeIn(lane)) }
+  },
   explain,
   show
 }

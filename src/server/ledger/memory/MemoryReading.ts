@@ -308,6 +308,11 @@ export const make = Effect.gen(function* () {
         if (row !== undefined) rows.setAccount({ ...row, account: { ...row.account, watched } })
       }),
     laneCodeOf: (of: RelayerOnNetwork) => read(() => laneOf(keyOf(of))?.code),
+    laneOn: (of: RelayerOnNetwork) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const row = laneOf(keyOf(of))
+        return row === undefined ? Option.none() : Option.some(rows.laneOf(row, now))
+      }),
     largestShortage,
     countFinalByDay,
     finalSteps,
