@@ -37,7 +37,14 @@ export const RelayerChangedWebhook = Schema.Struct({
 
 export const RelayerStateWebhook = Schema.Struct({
   id,
-  type: typed(["relayer.paused", "relayer.resumed", "relayer.degraded", "relayer.recovered", "relayer.low_balance"]),
+  type: typed([
+    "relayer.paused",
+    "relayer.resumed",
+    "relayer.degraded",
+    "relayer.recovered",
+    "relayer.low_balance",
+    "relayer.delegate_changed"
+  ]),
   event: coarse("relayer_state_update"),
   payload: payload({
     payload_type: payloadTyped([
@@ -45,7 +52,8 @@ export const RelayerStateWebhook = Schema.Struct({
       "relayer_resumed",
       "relayer_degraded",
       "relayer_recovered",
-      "relayer_low_balance"
+      "relayer_low_balance",
+      "relayer_delegate_changed"
     ]),
     relayer
   }),

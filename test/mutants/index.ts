@@ -8,6 +8,7 @@ import { mined } from "./evm/Mined.ts"
 import { nonces } from "./evm/Nonces.ts"
 import { costs } from "./evm/Costs.ts"
 import { sending } from "./evm/Sending.ts"
+import { batch } from "./evm/Batch.ts"
 import { privacy } from "./evm/Privacy.ts"
 import { proofs } from "./solana/Proofs.ts"
 import { signatures as signaturesOfSolana } from "./solana/Signatures.ts"
@@ -31,7 +32,7 @@ import { settlements } from "./x402/Settlements.ts"
 
 export const areas: Readonly<Record<string, ReadonlyArray<Mutant>>> = {
   neutral: [...opinions, ...core, ...limits],
-  evm: [...taken, ...mined, ...nonces, ...costs, ...sending, ...privacy],
+  evm: [...taken, ...mined, ...nonces, ...costs, ...sending, ...privacy, ...batch],
   solana: [...proofs, ...signaturesOfSolana, ...guardOfSolana, ...restores],
   stellar: [...evidence, ...signaturesOfStellar, ...guardOfStellar, ...payments],
   ledger: [...fences, ...commits, ...acceptance, ...changes, ...memory],

@@ -81,7 +81,10 @@ type RelayerBody<Name extends string, Event extends string, More = unknown> = Bo
 
 export type WebhookBody =
   | RelayerBody<"created" | "updated" | "deleted", "relayer_update">
-  | RelayerBody<"paused" | "resumed" | "degraded" | "recovered" | "low_balance", "relayer_state_update">
+  | RelayerBody<
+      "paused" | "resumed" | "degraded" | "recovered" | "low_balance" | "delegate_changed",
+      "relayer_state_update"
+    >
   | RelayerBody<"disabled", "relayer_state_update", { readonly disable_reason: string }>
   | RelayerBody<"enabled", "relayer_state_update", { readonly retry_count: 0 }>
   | Body<

@@ -44,7 +44,8 @@ describe("the body of a webhook", () => {
     ["relayer.enabled", "relayer_state_update", "relayer_enabled"],
     ["relayer.degraded", "relayer_state_update", "relayer_degraded"],
     ["relayer.recovered", "relayer_state_update", "relayer_recovered"],
-    ["relayer.low_balance", "relayer_state_update", "relayer_low_balance"]
+    ["relayer.low_balance", "relayer_state_update", "relayer_low_balance"],
+    ["relayer.delegate_changed", "relayer_state_update", "relayer_delegate_changed"]
   ]
 
   it("exists for every event type of a relayer", () => {

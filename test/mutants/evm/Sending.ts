@@ -146,8 +146,8 @@ export const sending: ReadonlyArray<Mutant> = [
       name: "own-call-passes-no-list",
       rule: "A receivers' list allows no data for the own address.",
       source: `${failures} D4`,
-      before: "(!isOwnCall(request, address) &&\n    (includes(",
-      after: "((includes(",
+      before: "!isOwnCall(request, address) &&\n  (includes(",
+      after: "(includes(",
       test: `${tests}/SendEvmTransaction.test.ts`
     },
     {
@@ -166,16 +166,6 @@ export const sending: ReadonlyArray<Mutant> = [
       source: `${failures} D3`,
       before: "before?.sentAt === sentAt ? (before?.polls ?? 0) : 0",
       after: "before?.polls ?? 0",
-      test: "test/server/lanes/RealNodes.test.ts"
-    }
-  ]),
-  ...inFile("src/networks/evm/lane/EvmPoll.ts", [
-    {
-      name: "account-code-is-read-again",
-      rule: "A delegation that comes while a lane lives is seen.",
-      source: `${failures} 26`,
-      before: "accountCode !== undefined && now < accountCode.readAt + accountCodeKept",
-      after: "accountCode !== undefined",
       test: "test/server/lanes/RealNodes.test.ts"
     }
   ]),

@@ -42,8 +42,8 @@ export const commits: ReadonlyArray<Mutant> = [
       name: "commit-spends-the-limit",
       rule: "A commit checks the limits of fees again, under a lock.",
       source: `${claims}: the fee limit holds for what is only known when a transaction is signed`,
-      before: "if (spendings.length > 0)\n",
-      after: "if (spendings.length > 1000)\n",
+      before: "Effect.andThen(spendings.length > 0 ? spent : Effect.void, explained)",
+      after: "Effect.andThen(Effect.void, explained)",
       test: `${tests}/FeeLimits.test.ts`
     },
     {

@@ -158,7 +158,7 @@ export const core: ReadonlyArray<Mutant> = [
       name: "one-commit-gives-each-sequence-once",
       rule: "Each signature of a commit takes the next sequence.",
       source: `${failures} 1`,
-      before: "{ ...found, nextSequence: sequence + 1n }",
+      before: "{ ...found, nextSequence: sequence + count }",
       after: "{ ...found, nextSequence: sequence }",
       test: "test/networks/evm/rules/Queue.test.ts"
     },

@@ -52,6 +52,7 @@ export const chains = (inspect: (id: RelayerId) => Effect.Effect<ChainSnapshot> 
         )
       },
       serves: () => true,
+      watch: () => Effect.undefined,
       probe: () => Effect.succeed([]),
       balances: () => Effect.succeed({ configured: 0, readings: [] }),
       unknownProtocols: Effect.succeed([])

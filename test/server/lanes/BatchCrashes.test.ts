@@ -45,7 +45,7 @@ const ledgerOf = Effect.fnUntraced(function* (account: Account) {
   const [lane] = yield* sql<{ next: number; code: string | null }>`
     SELECT next_nonce::float8 AS next, code FROM lanes WHERE address = ${account.address.toLowerCase()} AND chain = ${account.chain}`
   return { seconds, lane }
-})
+}, Effect.orDie)
 
 const isFinal = (account: Account) =>
   until(
