@@ -170,6 +170,7 @@ export const words = {
     networkUrlsHint:
       "Every relayer on this network without URLs of its own uses them. A masked URL that stays as it is keeps its secret.",
     giveOwn: "Give this relayer URLs of its own",
+    delegate: "Delegates to",
     privateUrls: "Private RPC URLs",
     privateUrlsHint:
       "They get its private transactions, instead of those of its network, and keep them from everybody until they are mined. Empty: those of its network.",
@@ -395,6 +396,8 @@ export const words = {
     minedAsWords: { call: "the call", noop: "a no-op, and not the call" },
     block: "Block",
     contract: "Contract",
+    calls: "Calls",
+    delegate: "Delegates to",
     revert: "Revert reason",
     account: "Account",
     channel: "Channel",

@@ -171,6 +171,19 @@ export const RelayersCommand = Command.make("relayers").pipe(
       ask: ({ id, payload: { from, to } }) =>
         `replace the open transactions ${String(from)} to ${String(to)} of ${id} by no-ops`
     }),
+    Verb.call("delegation", "delegations.get", ["relayers delegation payouts"]),
+    Verb.call(
+      "delegate",
+      "delegations.delegate",
+      ["relayers delegate payouts --address 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"],
+      {
+        ask: ({ id, payload: { address } }) =>
+          `let the code of ${String(address)} decide what calls to the account of ${id} do`
+      }
+    ),
+    Verb.call("undelegate", "delegations.undelegate", ["relayers undelegate payouts"], {
+      ask: ({ id }) => `end the delegation of the account of ${id}`
+    }),
     Verb.call("nonce-generation", "nonces.beginGeneration", ["relayers nonce-generation payouts"], {
       about: "Declare that a test network was restarted. Transactions that were signed end as failed."
     }),

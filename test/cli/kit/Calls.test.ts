@@ -62,6 +62,12 @@ const requests: ReadonlyArray<readonly [command: string, request: string]> = [
   ["relayers list --paused", "GET /relayers?paused=true&include=health"],
   ["relayers list --paused --output json", "GET /relayers?paused=true"],
   ["relayers nonce-clear payouts --from 1 --to 2 --yes", 'POST /relayers/payouts/nonce/clear {"from":1,"to":2}'],
+  [
+    "relayers delegate payouts --address 0x0000000000000000000000000000000000000001 --yes",
+    'POST /relayers/payouts/delegation {"address":"0x0000000000000000000000000000000000000001"}'
+  ],
+  ["relayers undelegate payouts --yes", "DELETE /relayers/payouts/delegation"],
+  ["relayers delegation payouts", "GET /relayers/payouts/delegation"],
   ["relayers nonce-resync payouts", "POST /relayers/payouts/nonce/resync {}"],
   ["transactions list --page 2 --held", "GET /transactions?held=true"],
   ["transactions list payouts --page 2 --no-held", "GET /relayers/payouts/transactions?page=2&held=false"],

@@ -39,6 +39,7 @@ const renamed: Readonly<Record<string, string>> = {
 const requests = {
   "relayers create": "CreateRelayerRequest",
   "relayers update": "UpdateRelayerRequest",
+  "relayers delegate": "DelegateRequest",
   "relayers nonce-clear": "ClearNoncesRequest",
   "relayers nonce-resync": "ResyncNonceRequest",
   "transactions send": "SendEvmTransactionRequest",

@@ -18,7 +18,7 @@ const text = words.events
 
 const toneOf = (type: string): Tone => {
   if (/\.(disabled|failed|reorged|reorged_final|degraded)$/.test(type)) return "bad"
-  if (/\.(held|low_balance|expired|paused)$/.test(type)) return "warn"
+  if (/\.(held|low_balance|delegate_changed|expired|paused)$/.test(type)) return "warn"
   return /\.(confirmed|enabled|recovered|resumed)$/.test(type) ? "ok" : "info"
 }
 

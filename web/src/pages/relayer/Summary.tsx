@@ -4,7 +4,7 @@ import { privateUrlsOf, unitOf } from "../../data/Chains.ts"
 import { isAboutRelayer } from "../../data/EventFilter.ts"
 import { networkList } from "../../data/Networks.ts"
 import type { Versioned } from "../../data/Pages.ts"
-import { relayerStatus } from "../../data/Relayers.ts"
+import { relayerExplanation, relayerStatus } from "../../data/Relayers.ts"
 import type { Relayer, RelayerStatus } from "../../data/Relayers.ts"
 import { latency } from "../../data/Times.ts"
 import { may, sessionState } from "../../data/Session.ts"
@@ -12,6 +12,7 @@ import { openStatuses, transactionPage } from "../../data/Transactions.ts"
 import { words } from "../../words.ts"
 import { Amount } from "../../parts/Amount.tsx"
 import { Block } from "../../parts/Block.tsx"
+import { Code } from "../../parts/Copy.tsx"
 import { Empty, List, WithProblem } from "../../parts/List.tsx"
 import type { Column } from "../../parts/List.tsx"
 import { Facts } from "../../parts/Page.tsx"
@@ -71,6 +72,7 @@ const privatelyOf = (relayer: Relayer, urls: ReadonlyArray<string> | undefined) 
 
 const Details = ({ relayer, status }: { readonly relayer: Relayer; readonly status: RelayerStatus }) => {
   const networks = useQuery(networkList).value
+  const delegate = useQuery(relayerExplanation(relayer.id)).value?.delegate
   const unit = unitOf(relayer.network_type, relayer.network, networks)
   const minimum = relayer.policies?.min_balance
   return (
@@ -89,6 +91,7 @@ const Details = ({ relayer, status }: { readonly relayer: Relayer; readonly stat
               <Age at={status.last_confirmed_transaction_timestamp} />
             )
           ],
+          [text.delegate, delegate !== undefined && <Code text={delegate} />],
           [text.privateUrls, privatelyOf(relayer, privateUrlsOf(relayer, networks))],
           [text.network, <ResourceLink type="network" id={`${relayer.network_type}:${relayer.network}`} />],
           [text.signer, <ResourceLink type="signer" id={relayer.signer_id} />],

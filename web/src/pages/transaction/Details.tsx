@@ -101,6 +101,16 @@ export const Details = ({ transaction, relayer, network }: Context & { readonly 
             )
           ],
           [text.data, evm?.data !== undefined && <Code text={evm.data} />],
+          [
+            text.calls,
+            evm?.calls?.map(({ to, value }, index) => (
+              <>
+                {index > 0 && ", "}
+                <Code key={index} text={to} /> {value !== "0" && <Amount value={value} unit={unit} />}
+              </>
+            ))
+          ],
+          [text.delegate, evm?.delegate !== undefined && <Code text={evm.delegate} />],
           [text.gasLimit, evm?.gas_limit?.toLocaleString("en-US")],
           [text.speed, evm?.speed],
           [text.minedAs, evm?.mined_as !== undefined && text.minedAsWords[evm.mined_as]],
