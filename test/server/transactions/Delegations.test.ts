@@ -89,7 +89,7 @@ layerEach(api())("what an account delegates to", (it) => {
       assert.deepInclude((yield* call(path)).json.data, { open_transaction_id: id, is_final: false })
       const second = yield* call(path, { method: "DELETE" })
       assert.deepStrictEqual([second.status, second.text.includes("another change")], [409, true], second.text)
-      assert.deepInclude(dataOf(yield* call(`${transactions}/${id}`)), { delegate })
+      assert.deepInclude((yield* call(`${transactions}/${id}`)).json.data, { delegate })
       const replaced = yield* call(`${transactions}/${id}`, { method: "PUT", body: { to: receiver, value: "1" } })
       assert.strictEqual(replaced.status, 409, replaced.text)
       assert.strictEqual((yield* call(`${transactions}/${id}`, { method: "DELETE" })).status, 200)

@@ -2,6 +2,7 @@
 import type { Violation } from "../../../domain/request/Request.ts"
 import { includes, isCallListed } from "../../core/TransactionLimits.ts"
 import type { NetworkLimits } from "../../core/TransactionLimits.ts"
+import type { SignedAuthorization } from "./Authorizations.ts"
 import { maxDataBytes } from "./EvmNumbers.ts"
 
 /** One call of a batch. Amounts in wei. */
@@ -9,7 +10,7 @@ export interface BatchCall {
   readonly to: string
   readonly value: bigint
   /** Absent: none. */
-  readonly data?: string | undefined
+  readonly data?: string
 }
 
 /** Calls that one transaction has. A single one is a transaction without `calls`. */
@@ -73,24 +74,35 @@ export const valueOfCalls = (calls: ReadonlyArray<BatchCall>): bigint =>
   calls.reduce((sum, { value }) => sum + value, 0n)
 
 /** What a transaction has, as nodes and keys see it. */
-export interface Wire {
+export interface Wire<A = SignedAuthorization> {
   /** Absent: a creation. */
   readonly to?: string
   readonly value: bigint
   readonly data?: string
+  /** Authorizations of other accounts. Absent: none. */
+  readonly authorization_list?: ReadonlyArray<A>
 }
 
-interface Batched {
-  readonly to?: string
+interface Batched<A> {
+  readonly to?: string | undefined
   readonly value: bigint
-  readonly data?: string
-  readonly calls?: ReadonlyArray<BatchCall>
+  readonly data?: string | undefined
+  readonly authorization_list?: ReadonlyArray<A> | undefined
+  readonly calls?: ReadonlyArray<BatchCall> | undefined
 }
 
 /** What is signed for a request: a batch is a call of the account to itself, and its values are sent by the executor. */
-export const wireOf = ({ to, value, data, calls }: Batched, address: string): Wire =>
+export const wireOf = <A = SignedAuthorization>(
+  { to, value, data, authorization_list: list, calls }: Batched<A>,
+  address: string
+): Wire<A> =>
   calls === undefined
-    ? { ...(to === undefined ? {} : { to }), value, ...(data === undefined ? {} : { data }) }
+    ? {
+        ...(to === undefined ? {} : { to }),
+        value,
+        ...(data === undefined ? {} : { data }),
+        ...(list === undefined ? {} : { authorization_list: list })
+      }
     : { to: address, value: 0n, data: encodeExecute(calls) }
 
 // What is wrong with calls, whoever sends them. `field` names the call.
