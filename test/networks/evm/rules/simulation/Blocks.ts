@@ -3,7 +3,8 @@ import { behind, countOf, grow, minedIn } from "../../../../../src/testkit/chain
 import type { Mined } from "../../../../../src/testkit/chain/Blocks.ts"
 import { after, executable } from "../../../../../src/testkit/chain/Pool.ts"
 import { includedPrivately, isKept } from "./Privacy.ts"
-import { foreignEffect } from "./Reader.ts"
+import { codeOf, noDelegate } from "../../../../../src/networks/evm/rules/Authorizations.ts"
+import { executor, foreignEffect } from "./World.ts"
 import type { Bytes, Chain, World } from "./World.ts"
 
 /** Bytes that left and whose nonce is the next one: any of them can be mined, whatever became of them in pools. */
@@ -17,6 +18,54 @@ const minedOf = (bytes: Bytes, reverts: boolean): Mined<Bytes> => ({
   isSuccess: bytes.effect === undefined || !reverts
 })
 
+/** An authorization that nodes have seen, as it uses a nonce. */
+const applied = ({ hash, nonce, delegate = noDelegate }: Bytes): Mined<Bytes> => ({
+  bytes: {
+    hash: `${hash} authorization`,
+    nonce: nonce + 1,
+    maxFee: 0n,
+    tip: 0n,
+    cost: 0n,
+    maxFees: 0n,
+    effect: undefined,
+    request: undefined,
+    authorizes: delegate
+  },
+  isSuccess: true
+})
+
+/** The bytes that can be mined on a chain in this order. `isApplied`: whether the gas of delegations suffices for their authorizations. */
+const includedIn = (
+  chain: Chain,
+  all: ReadonlyArray<Bytes>,
+  reverts = false,
+  isApplied = true
+): Array<Mined<Bytes>> => {
+  const found: Array<Mined<Bytes>> = []
+  for (const bytes of all) {
+    if (bytes.nonce !== countOf(chain) + found.length) continue
+    found.push(minedOf(bytes, reverts))
+    if (bytes.delegate !== undefined && isApplied) found.push(applied(bytes))
+  }
+  return found
+}
+
+/** The code of the account at the end of a chain. */
+export const codeIn = (chain: Chain): string => {
+  const newest = minedIn(chain).findLast(({ bytes }) => bytes.authorizes !== undefined)
+  return newest === undefined ? "0x" : codeOf({ address: newest.bytes.authorizes ?? noDelegate })
+}
+
+/** Somebody sends an authorization that was seen and is valid now. */
+export const stranger = (world: World): void => {
+  const seen = [...world.bytes.values()].find(
+    ({ delegate, hash, nonce }) => delegate !== undefined && world.left.has(hash) && nonce + 1 === countOf(world.chain)
+  )
+  if (seen === undefined) return
+  world.chain = grow(world.chain, [applied(seen)])
+  afterBlock(world)
+}
+
 export const afterBlock = (world: World): void => {
   world.now += world.network.blockTime
   world.pool = after(countOf(world.chain), world.pool)
@@ -25,7 +74,8 @@ export const afterBlock = (world: World): void => {
 export const mine = (world: World, which: number, reverts = false): void => {
   const choices = minable(world, world.chain)
   const chosen = choices[which % Math.max(choices.length, 1)]
-  world.chain = grow(world.chain, chosen === undefined ? [] : [minedOf(chosen, reverts)])
+  // A revert outlives nothing here: it stands for gas that ends inside the list, which undoes the authorization, too.
+  world.chain = grow(world.chain, chosen === undefined ? [] : includedIn(world.chain, [chosen], reverts, !reverts))
   afterBlock(world)
 }
 
@@ -33,10 +83,7 @@ export const mine = (world: World, which: number, reverts = false): void => {
 export const mineFromPool = (world: World): void => {
   const pooled = executable(countOf(world.chain), world.pool)
   const taken = pooled.length > 0 ? pooled : includedPrivately(world)
-  world.chain = grow(
-    world.chain,
-    taken.map((bytes) => minedOf(bytes, false))
-  )
+  world.chain = grow(world.chain, includedIn(world.chain, taken))
   afterBlock(world)
 }
 
@@ -60,10 +107,20 @@ export const fork = (world: World, depth: number, which: number, length: number)
   let chain = behind(world.chain, depth)
   const choices = minable(world, chain)
   const chosen = choices[which % (choices.length + 1)]
-  chain = grow(chain, [chosen === undefined ? foreignOn(world, chain) : minedOf(chosen, which % 2 === 1)])
+  chain = grow(
+    chain,
+    chosen === undefined ? [foreignOn(world, chain)] : includedIn(chain, [chosen], which % 2 === 1, which % 2 === 0)
+  )
   for (let block = 0; block < depth + length; block++) chain = grow(chain)
   return chain
 }
 
+/** Whether mined bytes did what they are for: many calls need the executor, and a delegation is its authorization. */
+const hasEffect = (world: World, { bytes, block, isSuccess }: ReturnType<typeof minedIn<Bytes>>[number]): boolean => {
+  const code = codeIn(world.chain.slice(0, block.number + 1))
+  if (bytes.delegate !== undefined) return code === codeOf({ address: bytes.delegate })
+  return isSuccess && (bytes.isBatch !== true || code === codeOf({ address: executor }))
+}
+
 export const effectsOf = (world: World, number: number): number =>
-  minedIn(world.chain).filter(({ bytes, isSuccess }) => isSuccess && bytes.request === number).length
+  minedIn(world.chain).filter((mined) => mined.bytes.request === number && hasEffect(world, mined)).length

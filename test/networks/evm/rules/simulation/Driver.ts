@@ -1,16 +1,18 @@
 // A process that holds the lane: it polls, decides, commits, sends and records. It can die between any two of these.
 import { plan } from "../../../../../src/networks/core/Queue.ts"
 import type { Command } from "../../../../../src/networks/core/Rules.ts"
+import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
 import type { Transaction } from "../../../../../src/networks/core/Transaction.ts"
 import { apply } from "../../../../../src/networks/core/Transition.ts"
 import { decide } from "../../../../../src/networks/evm/rules/Decision.ts"
+import { recordedBy } from "../../../../../src/networks/evm/rules/Delegation.ts"
 import { nonceOf } from "../../../../../src/networks/evm/rules/Evm.ts"
 import type { Evm, Question, Seen } from "../../../../../src/networks/evm/rules/Evm.ts"
 import { evmRules } from "../../../../../src/networks/evm/rules/EvmRules.ts"
 import { broadcast } from "./Broadcasts.ts"
 import { dieAt, living } from "./Faults.ts"
 import type { Faults } from "./Faults.ts"
-import { findTaker, hasNoReceipt, see } from "./Reader.ts"
+import { codeAt, findTaker, hasNoReceipt, see } from "./Reader.ts"
 import { sign } from "./Signing.ts"
 import { baseOf, situationOf, termsOf, totals } from "./Situations.ts"
 import { store, transactionOf } from "./World.ts"
@@ -55,13 +57,29 @@ const answerOf = (
     }
     case "RevertsNow":
       return { revertsNow: {} }
+    case "CodeAt": {
+      const code = codeAt(world, reading, question.receipt.height, question.expected)
+      const { ordinal, receipt } = question
+      const known = { ...receipt, details: { ...receipt.details, ...(code === undefined ? {} : { code }) } }
+      return {
+        codeAt: code === undefined ? {} : { code },
+        ...(transaction.mined === undefined
+          ? { sights: new Map([[ordinal, { _tag: "Receipt", receipt: known }]]) }
+          : {})
+      }
+    }
     case "Estimate":
+    case "Authorities":
+    case "Delegations":
       return undefined
   }
 }
 
 const decideOne = (world: World, faults: Faults, number: number, watch: Watch): boolean => {
   const transaction = transactionOf(world, number)
+  // A poll remembers a delegation before anything is decided about it.
+  const delegation = isFinal(transaction) ? undefined : recordedBy([transaction], world.ledger.lane.generation)
+  if (delegation !== undefined) world.ledger = { ...world.ledger, delegation }
   const view = see(world, faults.reading, transaction)
   const first = decide(situationOf(world, transaction, view))
   const question = first[0]._tag === "Ask" ? first[0].question : undefined

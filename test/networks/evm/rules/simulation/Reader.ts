@@ -4,9 +4,10 @@ import { questionsOf, sightOf, withAbsence, withSight } from "../../../../../src
 import type { Evm, SecondOpinion, Seen, Sight, TakerEvidence } from "../../../../../src/networks/evm/rules/Evm.ts"
 import type { LaneView } from "../../../../../src/networks/evm/rules/LaneNonces.ts"
 import { behind, countOf, headOf, minedIn } from "../../../../../src/testkit/chain/Blocks.ts"
+import { codeIn } from "./Blocks.ts"
 import { estimateIn, marketIn } from "./Prices.ts"
 import { ask } from "./Privacy.ts"
-import { address, receiver, required } from "./World.ts"
+import { address, required } from "./World.ts"
 import type { Chain, World } from "./World.ts"
 
 /** How one poll reaches the providers. */
@@ -138,6 +139,7 @@ export const see = (world: World, reading: Reading, transaction: Transaction<Evm
     finalHeight: height,
     count: first.count,
     countAtFinal: first.countAtFinal,
+    code: codeIn(first.chain),
     market: marketIn(world),
     balance: world.balance,
     sights: sightsOf(world, first, transaction),
@@ -156,6 +158,10 @@ export const findTaker = (world: World, reading: Reading, nonce: number): TakerE
   if (mined === undefined) return { _tag: "NotFound" }
   if (reading.hidesBlocks && mined.block.number >= first.indexed.length) return { _tag: "Behind" }
   const other = opinion(world, second, mined.block.number)
+  if (mined.bytes.authorizes !== undefined) {
+    const { number: block, hash: blockHash } = mined.block
+    return { _tag: "Authorized", block, blockHash, ...(other === undefined ? {} : { second: other }) }
+  }
   const call = mined.bytes.effect ?? { to: address, value: 0n, data: "0x" }
   return {
     _tag: "Fetched",
@@ -167,6 +173,18 @@ export const findTaker = (world: World, reading: Reading, nonce: number): TakerE
     blockHash: mined.block.hash,
     ...(other === undefined ? {} : { second: other })
   }
+}
+
+/**
+ * The code of the account at a height, as `codeAt` of the lane asks for it: that the effect is not there is believed only if both providers say
+ * so.
+ */
+export const codeAt = (world: World, reading: Reading, height: number, expected: string): string | undefined => {
+  const [first, second] = pairOf(world, reading).map(({ chain }) =>
+    chain.length > height ? codeIn(chain.slice(0, height + 1)) : undefined
+  )
+  if (first === undefined || first === expected || !world.hasSecond) return first
+  return first === second ? first : undefined
 }
 
 /** Whether the honest provider has no receipt of an attempt: all are asked. */
@@ -186,6 +204,3 @@ export const seeLane = (world: World, reading: Reading): LaneView & { readonly c
     ...(world.hasSecond ? { secondCount: second.count } : {})
   }
 }
-
-/** What a foreign transaction of the account does. */
-export const foreignEffect = { to: receiver, value: 1n, data: "0x" }

@@ -1,10 +1,13 @@
 // Signs bytes and commits them with their nonce, as one step.
-import type { Sign } from "../../../../../src/networks/core/Rules.ts"
-import { newestRequest } from "../../../../../src/networks/core/Transaction.ts"
+import { assert } from "@effect/vitest"
+import type { NextRow, Sign } from "../../../../../src/networks/core/Rules.ts"
+import { isFinal, newestRequest } from "../../../../../src/networks/core/Transaction.ts"
 import type { Attempt, Transaction } from "../../../../../src/networks/core/Transaction.ts"
 import { withAttempt } from "../../../../../src/networks/core/Transition.ts"
 import { maxFeesOf } from "../../../../../src/networks/evm/rules/Costs.ts"
-import type { Evm } from "../../../../../src/networks/evm/rules/Evm.ts"
+import { wireOf } from "../../../../../src/networks/evm/rules/Batch.ts"
+import { authorizationOrigin, isDelegation } from "../../../../../src/networks/evm/rules/Delegation.ts"
+import type { Evm, Request } from "../../../../../src/networks/evm/rules/Evm.ts"
 import { maxFeeOf, tipOf } from "../../../../../src/networks/evm/rules/Market.ts"
 import type { Fees } from "../../../../../src/networks/evm/rules/Market.ts"
 import { dieAt } from "./Faults.ts"
@@ -14,6 +17,40 @@ import type { Bytes, World } from "./World.ts"
 
 const hashOf = (nonce: number, what: string, fees: Fees): string =>
   `${nonce} ${what} ${maxFeeOf(fees)} ${fees.type === "legacy" ? "" : fees.tip}`
+
+/** What others read of the bytes. */
+const effectOf = (request: Request) => {
+  const { to, value, data = "0x" } = wireOf(request, address)
+  return { ...(to === undefined ? {} : { to }), value, data }
+}
+
+/** The row of the nonce that an authorization is to use. */
+const explainNext = (
+  world: World,
+  { relayerNumber }: Transaction<Evm>,
+  nonce: number,
+  { origin, request }: NextRow<Evm>
+) => {
+  store(world, {
+    number: ++world.lastNumber,
+    relayerNumber,
+    origin,
+    generation: world.ledger.lane.generation,
+    versions: [request],
+    intent: "clear",
+    clearCode: "gap_filled",
+    facts: {},
+    state: "submitted",
+    causeSince: world.now,
+    priority: 0,
+    restored: false,
+    validUntil: world.now,
+    requeues: 0,
+    createdAt: world.now,
+    attempts: [],
+    place: { account: address, sequence: BigInt(nonce) }
+  })
+}
 
 const signed = (world: World, transaction: Transaction<Evm>, nonce: number, sign: Sign<Evm>) => {
   const version = transaction.versions.length
@@ -29,8 +66,10 @@ const signed = (world: World, transaction: Transaction<Evm>, nonce: number, sign
     tip: tipOf(sign.offer.fees),
     cost: maxFees + value,
     maxFees,
-    effect: isNoop ? undefined : { ...(request.to === undefined ? {} : { to: request.to }), value, data: "0x" },
-    request: isNoop ? undefined : transaction.number
+    effect: isNoop ? undefined : effectOf(request),
+    request: isNoop ? undefined : transaction.number,
+    ...(isNoop || request.delegate === undefined ? {} : { delegate: request.delegate }),
+    ...(isNoop || request.calls === undefined ? {} : { isBatch: true as const })
   }
   const attempt: Attempt<Evm> = {
     ordinal: transaction.attempts.length + 1,
@@ -48,14 +87,28 @@ const signed = (world: World, transaction: Transaction<Evm>, nonce: number, sign
   return { bytes, attempt }
 }
 
+/** Nothing is signed for the first time behind a delegation that is not final, nor behind its second nonce. */
+const assertQuiet = ({ ledger: { lane, transactions } }: World, number: number): void => {
+  const open = transactions.filter(
+    (one) => one.number !== number && one.place !== undefined && one.generation === lane.generation && !isFinal(one)
+  )
+  assert.isFalse(
+    open.some((one) => isDelegation(one) || one.origin === authorizationOrigin),
+    "something was signed behind a delegation"
+  )
+}
+
 export const sign = (world: World, faults: Faults, number: number, nonce: number, command: Sign<Evm>): void => {
   const transaction = transactionOf(world, number)
   const { bytes, attempt } = signed(world, transaction, nonce, command)
   dieAt(faults, "before_commit")
   world.bytes.set(bytes.hash, bytes)
+  if (command.kind === "original") assertQuiet(world, number)
   store(world, withAttempt(transaction, attempt, command.cause, world.now))
+  if (command.next !== undefined) explainNext(world, transaction, nonce + 1, command.next)
   const { lane } = world.ledger
-  world.ledger = { ...world.ledger, lane: { ...lane, nextNonce: Math.max(lane.nextNonce, nonce + 1) } }
+  const nextNonce = Math.max(lane.nextNonce, nonce + (command.next === undefined ? 1 : 2))
+  world.ledger = { ...world.ledger, lane: { ...lane, nextNonce } }
   world.memory = { ...world.memory, lastSignedAt: world.now }
   dieAt(faults, "after_commit")
 }

@@ -37,8 +37,11 @@ export const baseOf = (world: World): LaneSituation<Evm> => {
     (transaction) => isFinal(transaction) && (nonceOf(transaction) ?? -1) >= lane.chainNonce
   )
   const signerRetry = { code: "signer_unavailable", at: world.now + signerPause } as const
+  const { delegation } = world.ledger
+  const found = laneOf(lane)
+  const [own] = found.accounts
   return {
-    lane: laneOf(lane),
+    lane: delegation === undefined ? found : { ...found, accounts: [{ ...own, counters: { delegation } }] },
     isDeepReorg,
     ...(world.stop === undefined ? {} : { stop: cause(world.stop) }),
     ...(world.isSignerAway ? { signerRetry } : {})

@@ -77,6 +77,12 @@ const Accept = Schema.Struct({
   isPrivate: Schema.optionalKey(Schema.Boolean),
   fallback: Schema.optionalKey(oneOf(fallbacks))
 })
+/** A delegation of the account, or its end. */
+const Delegate = Schema.Struct({ do: Schema.tag("Delegate"), ends: oneOf([false, false, true]) })
+/** Many calls at once. */
+const Calls = Schema.Struct({ do: Schema.tag("Calls"), lasts: oneOf(validities) })
+/** Somebody sends an authorization that nodes have seen. */
+const Stranger = Schema.Struct({ do: Schema.tag("Stranger") })
 const Publish = Schema.Struct({ do: Schema.tag("Publish") })
 const PrivateNodes = Schema.Struct({ do: Schema.tag("PrivateNodes"), which: oneOf(privateNodes) })
 /** Requests that are accepted together. */
@@ -140,7 +146,8 @@ export const Step = Schema.Union([
   ...([Accept, Accept, Wait, Wait, Reorg, Fork, Foreign, Cancel, Replace, DropPool, Unfork] as const),
   ...([BaseFee, Crash, Policy, Backup, Restore] as const),
   ...([Accept, Batch, Replace, CancelAll, Clear, Resync, Generation, Pause] as const),
-  ...([Signer, Cap, NodeCap, Fund, Estimate, Window, PrivateNodes, Publish] as const)
+  ...([Signer, Cap, NodeCap, Fund, Estimate, Window, PrivateNodes, Publish] as const),
+  ...([Delegate, Delegate, Calls, Calls, Stranger] as const)
 ])
 export type Step = typeof Step.Type
 

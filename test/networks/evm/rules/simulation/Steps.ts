@@ -1,6 +1,6 @@
 // What can happen: users, the chain, a stranger with the same key, a lying provider, time, and a process that may die.
 import { grow, headOf, reorg } from "../../../../../src/testkit/chain/Blocks.ts"
-import { afterBlock, foreign, fork, mine, mineFromPool } from "./Blocks.ts"
+import { afterBlock, foreign, fork, mine, mineFromPool, stranger } from "./Blocks.ts"
 import { assign, poll } from "./Driver.ts"
 import type { Watch } from "./Driver.ts"
 import { faultless } from "./Faults.ts"
@@ -8,7 +8,15 @@ import { pollLane } from "./LanePoll.ts"
 import { beginGeneration, clear, publish, restore, resync } from "./Operators.ts"
 import { balances, baseFees, caps, estimates, faultsOf, nodeCaps, waits, windows } from "./Step.ts"
 import type { Step } from "./Step.ts"
-import { acceptBatch, acceptOne, cancelAll, cancelChosen, replaceChosen } from "./Users.ts"
+import {
+  acceptBatch,
+  acceptCalls,
+  acceptDelegation,
+  acceptOne,
+  cancelAll,
+  cancelChosen,
+  replaceChosen
+} from "./Users.ts"
 import { accept, gwei, newWorld, noMemory, privateNodes, required } from "./World.ts"
 import type { World } from "./World.ts"
 
@@ -18,6 +26,12 @@ export const take = (world: World, step: Step, watch: Watch): void => {
       return acceptOne(world, step)
     case "Batch":
       return acceptBatch(world, step)
+    case "Delegate":
+      return acceptDelegation(world, step.ends === 2)
+    case "Calls":
+      return acceptCalls(world, step)
+    case "Stranger":
+      return stranger(world)
     case "Cancel":
       return cancelChosen(world, step.which)
     case "CancelAll":

@@ -5,10 +5,12 @@ import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
 import { withCancellation } from "../../../../../src/networks/core/Transition.ts"
 import type { Transaction } from "../../../../../src/networks/core/Transaction.ts"
 import type { Evm, Request } from "../../../../../src/networks/evm/rules/Evm.ts"
-import { cancel, replacementViolations } from "../../../../../src/networks/evm/rules/EvmRules.ts"
+import { noDelegate } from "../../../../../src/networks/evm/rules/Authorizations.ts"
+import { isDelegation } from "../../../../../src/networks/evm/rules/Delegation.ts"
+import { cancel, evmRules, replacementViolations } from "../../../../../src/networks/evm/rules/EvmRules.ts"
 import { delays, fallbacks, offers, priorities, validities } from "./Step.ts"
 import type { Step } from "./Step.ts"
-import { accept, receiver, store, transactionOf } from "./World.ts"
+import { accept, address, executor, receiver, store, transactionOf } from "./World.ts"
 import type { World } from "./World.ts"
 
 /** Open transactions at most: the steps mean one of the newest four. */
@@ -65,6 +67,33 @@ export const acceptBatch = (world: World, { count, requires, offer }: Batch): vo
   }
 }
 
+/** The ledger takes one at a time. */
+export const acceptDelegation = (world: World, ends: boolean): void => {
+  const isOpen = world.ledger.transactions.some((one) => !isFinal(one) && isDelegation(one))
+  if (isOpen || openCount(world) >= maxOpen) return
+  const delegate = ends ? noDelegate : executor
+  accept(
+    world,
+    { facts: { delegation: { delegate, takesSignatures: true } } },
+    { to: address, value: 0n, gas_limit: 210_000n, delegate }
+  )
+}
+
+type Calls = Extract<Step, { readonly do: "Calls" }>
+
+export const acceptCalls = (world: World, { lasts }: Calls): void => {
+  if (openCount(world) >= maxOpen) return
+  const value = BigInt(world.lastNumber + 1) * 1000n
+  const calls = [
+    { to: receiver, value },
+    { to: receiver, value: 0n }
+  ]
+  accept(world, {
+    versions: [{ value, gas_limit: 210_000n, calls }],
+    validUntil: deadlineIn(world, lasts) ?? world.now
+  })
+}
+
 const cancelOne = (world: World, number: number): void => {
   const transaction = transactionOf(world, number)
   const result = cancel(transaction)
@@ -87,7 +116,8 @@ export const replaceChosen = (world: World, { which, offer, lasts }: Replace): v
   if (number === undefined) return
   const transaction = transactionOf(world, number)
   const { origin, versions } = transaction
-  if (Result.isFailure(canReplace(transaction)) || origin === "gap") return
+  const isReplaceable = evmRules.canReplace ?? canReplace
+  if (Result.isFailure(isReplaceable(transaction)) || origin !== "request") return
   const request = requestOf(versions[0].value + BigInt(versions.length), offer)
   const validUntil = deadlineIn(world, lasts)
   if (replacementViolations(transaction, request, validUntil).length > 0) return

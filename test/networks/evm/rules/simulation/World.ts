@@ -1,6 +1,7 @@
 // Everything outside of the process that decides, and the ledger: what survives when the process dies.
 import type { Transaction } from "../../../../../src/networks/core/Transaction.ts"
 import type { Moment } from "../../../../../src/networks/core/TransactionValues.ts"
+import type { DelegationRecord } from "../../../../../src/networks/evm/rules/Delegates.ts"
 import type { Absence, Evm, ForeignCall, Nonces, Request } from "../../../../../src/networks/evm/rules/Evm.ts"
 import type { NetworkNumbers } from "../../../../../src/networks/evm/rules/EvmNumbers.ts"
 import type { CountClaim, FloorStep } from "../../../../../src/networks/evm/rules/LaneNonces.ts"
@@ -10,6 +11,10 @@ import type { Pool, PoolBytes } from "../../../../../src/testkit/chain/Pool.ts"
 
 export const address = "0x00000000000000000000000000000000000000aa"
 export const receiver = "0x00000000000000000000000000000000000000bb"
+export const executor = "0x00000000000000000000000000000000000000ee"
+/** What a foreign transaction of the account does. */
+export const foreignEffect = { to: receiver, value: 1n, data: "0x" }
+
 export const gwei = 1_000_000_000n
 export const ether = 10n ** 18n
 
@@ -21,12 +26,20 @@ export interface Bytes extends PoolBytes {
   readonly effect: ForeignCall | undefined
   /** Number of the request. Undefined: a no-op, or a foreign transaction. */
   readonly request: number | undefined
+  /** What the account delegates to by an authorization in them, at the next nonce. Absent: they carry none. */
+  readonly delegate?: string
+  /** They are no transaction: an authorization of the account used the nonce, with this delegate. */
+  readonly authorizes?: string
+  /** They make many calls, which takes the executor. */
+  readonly isBatch?: true
 }
 
 export type Chain = Blocks<Bytes>
 
 interface Ledger {
   readonly lane: Nonces
+  /** What the lane remembers of its delegation. */
+  readonly delegation?: DelegationRecord
   readonly transactions: ReadonlyArray<Transaction<Evm>>
 }
 
