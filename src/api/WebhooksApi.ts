@@ -43,6 +43,8 @@ export const RelayerStateWebhook = Schema.Struct({
     "relayer.degraded",
     "relayer.recovered",
     "relayer.low_balance",
+    "relayer.top_up_sent",
+    "relayer.top_up_held",
     "relayer.delegate_changed"
   ]),
   event: coarse("relayer_state_update"),
@@ -53,6 +55,8 @@ export const RelayerStateWebhook = Schema.Struct({
       "relayer_degraded",
       "relayer_recovered",
       "relayer_low_balance",
+      "relayer_top_up_sent",
+      "relayer_top_up_held",
       "relayer_delegate_changed"
     ]),
     relayer

@@ -82,7 +82,14 @@ type RelayerBody<Name extends string, Event extends string, More = unknown> = Bo
 export type WebhookBody =
   | RelayerBody<"created" | "updated" | "deleted", "relayer_update">
   | RelayerBody<
-      "paused" | "resumed" | "degraded" | "recovered" | "low_balance" | "delegate_changed",
+      | "paused"
+      | "resumed"
+      | "degraded"
+      | "recovered"
+      | "low_balance"
+      | "top_up_sent"
+      | "top_up_held"
+      | "delegate_changed",
       "relayer_state_update"
     >
   | RelayerBody<"disabled", "relayer_state_update", { readonly disable_reason: string }>

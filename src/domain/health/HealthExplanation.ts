@@ -15,6 +15,7 @@ import { Instant } from "../request/Shown.ts"
 import { Code } from "../../networks/core/Cause.ts"
 import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import { Funding, fundingOf, sentenceOf } from "./Funding.ts"
+import { TopUpReport } from "./TopUpReport.ts"
 import { failuresLeft } from "./Health.ts"
 import type { Health } from "./Health.ts"
 
@@ -70,6 +71,7 @@ export const RelayerExplanation = Schema.Struct({
   front: Schema.optionalKey(
     field(Front, "Absent if none waits, or if the API key lacks the scope `transactions:read`.")
   ),
+  top_up: Schema.optionalKey(field(TopUpReport, "Absent: the policy of the relayer has no `top_up`.")),
   locked_by_channels: Schema.optionalKey(
     field(
       Shown.Digits,
@@ -181,6 +183,8 @@ export interface Situation {
   readonly network?: Network
   /** What the account delegates to, and what has changed since. Absent: nothing. */
   readonly delegation?: { readonly address: string; readonly changed?: string } | undefined
+  /** Absent: it gets no top-ups. */
+  readonly topUp?: TopUpReport | undefined
   /** The number of channels of the account. Absent: accounts of its network have no channels. */
   readonly channels?: number
 }
@@ -197,6 +201,7 @@ export const explain = (situation: Situation): RelayerExplanation => {
     isOtherChain = false,
     network,
     relayer,
+    topUp,
     health,
     reading,
     next_at,
@@ -222,6 +227,7 @@ export const explain = (situation: Situation): RelayerExplanation => {
       reason,
       ...notices.map(({ text }) => text),
       ...(delegation === undefined ? [] : [delegates(delegation.address)]),
+      ...(topUp?.reason === undefined ? [] : [topUp.reason]),
       ...(channels === 0 ? [] : [`The ${channels} channels of the relayer lock ${locked} stroops.`]),
       ...providersOf(reading)
     ].join(" "),
@@ -232,6 +238,7 @@ export const explain = (situation: Situation): RelayerExplanation => {
     ...(front === undefined
       ? {}
       : { front: { transaction_id: front.id, code: front.code, since: front.since, count: front.count } }),
+    ...(topUp === undefined ? {} : { top_up: topUp }),
     ...(channels === 0 ? {} : { locked_by_channels: locked }),
     next_at,
     ...(since === undefined ? {} : { since })

@@ -17,21 +17,26 @@ const maxRunwayHours = 720
 interface Amounts {
   readonly amount: typeof PositiveDecimalUint128
   readonly unit: string
-  readonly examples: readonly [below: string, to: string, cap: string]
+  /** What the balance is, if it is not all that the account has. */
+  readonly remark?: string
+  readonly shown: readonly [below: string, to: string, cap: string]
   /** The lowest `to` of the network type, and what it is. Absent: any. */
   readonly least?: { readonly amount: bigint; readonly name: string }
 }
 
-const topUpIn = ({ amount, examples, least, unit }: Amounts) => {
-  const [below, to, cap] = examples
+const topUpIn = ({ amount, shown, least, remark = "", unit }: Amounts) => {
+  const [below, to, cap] = shown
   return Schema.Struct({
     from: field(
       resourceId,
       "The relayer that pays: on the same chain, with another account, and without `top_up`. While it is named, it cannot be deleted and gets no `top_up`.",
       "treasury"
     ),
-    below: measured(field(amount, `${unit} below which the balance is topped up.`, below), "native"),
-    to: measured(field(amount, `${unit} that the account has after a top-up. More than \`below\`.`, to), "native"),
+    below: measured(field(amount, `${unit} below which the balance is topped up.${remark}`, below), "native"),
+    to: measured(
+      field(amount, `${unit} that the account has after a top-up. More than \`below\`.${remark}`, to),
+      "native"
+    ),
     max_per_day: judged(
       measured(
         field(amount, `${unit} that the account gets at most in any 24 hours. Fees of the payer are not counted.`, cap),
@@ -63,22 +68,23 @@ const topUpIn = ({ amount, examples, least, unit }: Amounts) => {
 export const EvmTopUp = topUpIn({
   amount: PositiveDecimalUint128,
   unit: "Wei",
-  examples: ["50000000000000000", "200000000000000000", "1000000000000000000"]
+  shown: ["50000000000000000", "200000000000000000", "1000000000000000000"]
 }).annotate({ identifier: "EvmTopUp", description: "Who pays native tokens to the relayer, and when." })
 
 /** Lamports. */
 export const SolanaTopUp = topUpIn({
   amount: PositiveDecimalUint64,
   unit: "Lamports",
-  examples: ["50000000", "200000000", "1000000000"],
+  shown: ["50000000", "200000000", "1000000000"],
   least: { amount: rentExemptMinimum, name: "the rent-exempt minimum" }
 }).annotate({ identifier: "SolanaTopUp", description: "Who pays native tokens to the relayer, and when." })
 
 /** Stroops that can be spent: without reserves. */
 export const StellarTopUp = topUpIn({
   amount: PositiveDecimalUint64,
-  unit: "Stroops, without the reserves of the account,",
-  examples: ["50000000", "200000000", "1000000000"]
+  unit: "Stroops",
+  remark: " Reserves of the account do not count.",
+  shown: ["50000000", "200000000", "1000000000"]
 }).annotate({ identifier: "StellarTopUp", description: "Who pays native tokens to the relayer, and when." })
 
 /** Of any network type, in the smallest unit. */

@@ -1,4 +1,5 @@
 // Whether a relayer is topped up, and with how much: from what providers show, what was paid, and what the limits leave. Pure.
+import type { HoldCode } from "../../domain/health/TopUpReport.ts"
 import type { TopUp } from "../../domain/relayer/TopUp.ts"
 import { agreeing } from "./Rows.ts"
 import { isNoop, newestRequest } from "./Transaction.ts"
@@ -63,20 +64,6 @@ export interface PaidBefore {
   /** The block at which the only provider has shown a low balance before. Absent: it has not. */
   readonly lowHeight?: number | undefined
 }
-
-/** Why an account with a low balance is not topped up. */
-export const holdCodes = [
-  "balance_unconfirmed",
-  "top_up_capped",
-  "payer_capped",
-  "payer_unavailable",
-  "payer_refuses",
-  "payer_short",
-  "top_up_failed",
-  "top_ups_unknown",
-  "amount_too_small"
-] as const
-export type HoldCode = (typeof holdCodes)[number]
 
 /** `Wait`: not yet. `lowHeight`: to be remembered for the next check. */
 export type Look =

@@ -9,7 +9,8 @@ import { protocolWarning, ProviderReading } from "../../domain/chain/ChainSnapsh
 import { Health } from "../../domain/health/Health.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
-import { Instant } from "../../domain/request/Shown.ts"
+import { isForOperator, topUpWords } from "../../domain/health/TopUpReport.ts"
+import { entryOf, Instant } from "../../domain/request/Shown.ts"
 import { client, isUnavailable, query } from "../../sql/Transaction.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { Figures } from "../../networks/core/Cause.ts"
@@ -17,6 +18,8 @@ import { usualCodes } from "../../networks/core/Transition.ts"
 import { Chains } from "../chains/Chains.ts"
 import type { UnknownProtocol } from "../chains/Chains.ts"
 import { LedgerRules } from "../ledger/LedgerEntries.ts"
+import { TopUps } from "../ledger/TopUps.ts"
+import type { HeldTopUp } from "../ledger/TopUps.ts"
 import { Conditions } from "../lifecycle/Lifecycle.ts"
 import type { RowName } from "../lifecycle/Lifecycle.ts"
 import { Readiness } from "../lifecycle/Readiness.ts"
@@ -255,6 +258,23 @@ const ofCheck = (row: CheckRow): ReadonlyArray<Finding> => {
     : degraded
 }
 
+/** The balance is low, and an operator has to do something so that it is topped up. */
+const ofTopUp = ({ code, relayer_id: id, since }: HeldTopUp): ReadonlyArray<Finding> => {
+  const words = entryOf(topUpWords, code)
+  if (words === undefined || !isForOperator(code)) return []
+  return [
+    {
+      kind: "funds",
+      code,
+      since,
+      relayers: new Map([[id, "other"]]),
+      transactions: 0,
+      resource: { kind: "relayer", id },
+      ...words
+    }
+  ]
+}
+
 const ofReceiver = ({ id, since, until, count }: ReceiverRow): Finding => ({
   ...none,
   kind: "receiver",
@@ -358,6 +378,7 @@ export const make = Effect.gen(function* () {
   const health = yield* RelayerHealth
   const targets = yield* RelayerTargets
   const chains = yield* Chains
+  const topUps = yield* TopUps
 
   /** Networks of one chain have about the same, so one relayer of each chain is read. */
   const blockTimesOf = Effect.fnUntraced(function* (held: ReadonlyArray<HeldRow>) {
@@ -433,6 +454,7 @@ export const make = Effect.gen(function* () {
       ...ofRows((rows?.rows ?? []).filter(isShown(view))),
       ...checks.flatMap(ofCheck),
       ...(yield* repo.changedDelegates(relayerIds)).map(ofDelegate),
+      ...(yield* topUps.held(relayerIds, maxRows)).flatMap(ofTopUp),
       ...held.flatMap((row) => ofHeld(now, blockTimes.get(row.chain) ?? usualBlockTime, row)),
       ...receivers.map(ofReceiver),
       ...ofService(yield* report),

@@ -6,6 +6,7 @@ import { Api } from "../../api/Api.ts"
 import { Chains } from "../chains/Chains.ts"
 import { Holder } from "../ledger/Holder.ts"
 import { LedgerRules } from "../ledger/LedgerEntries.ts"
+import { TopUps } from "../ledger/TopUps.ts"
 import { Readiness } from "../lifecycle/Readiness.ts"
 import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
@@ -23,7 +24,16 @@ export const AttentionHttp = HttpApiBuilder.group(
     return handlers.handleAll({ list: () => Respond.one(attention.list) })
   })
 ).pipe(
-  GroupServices.limitTo(Chains, Conditions, SqlClient.SqlClient, LedgerRules, Readiness, RelayerHealth, RelayerTargets)
+  GroupServices.limitTo(
+    Chains,
+    Conditions,
+    SqlClient.SqlClient,
+    LedgerRules,
+    Readiness,
+    RelayerHealth,
+    RelayerTargets,
+    TopUps
+  )
 )
 
 export const InstancesHttp = HttpApiBuilder.group(

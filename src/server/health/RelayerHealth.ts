@@ -16,11 +16,12 @@ import {
 import type { BalanceTrend, BalanceTrendQuery, Funding } from "../../domain/health/Funding.ts"
 import { explain } from "../../domain/health/HealthExplanation.ts"
 import type { RelayerExplanation } from "../../domain/health/HealthExplanation.ts"
+import { topUpReportOf } from "../../domain/health/TopUpReport.ts"
 import type { NetworkId } from "../../domain/network/Network.ts"
 import { maxChecked } from "../../domain/network/NetworkProvider.ts"
 import type { NetworkProvider } from "../../domain/network/NetworkProvider.ts"
 import { RelayerNotFound, unitOf } from "../../domain/relayer/Relayer.ts"
-import type { RelayerBalance, RelayerId, RelayerStatus } from "../../domain/relayer/Relayer.ts"
+import type { Relayer, RelayerBalance, RelayerId, RelayerStatus } from "../../domain/relayer/Relayer.ts"
 import { BadGateway } from "../../domain/request/Request.ts"
 import type { NotImplemented } from "../../domain/request/Request.ts"
 import * as Rows from "../../sql/Rows.ts"
@@ -29,6 +30,7 @@ import { Chains, notServed } from "../chains/Chains.ts"
 import type { ProbedProvider } from "../chains/Chains.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { LedgerRules } from "../ledger/LedgerEntries.ts"
+import { TopUps } from "../ledger/TopUps.ts"
 import { Instant } from "../../domain/request/Shown.ts"
 import { client, query } from "../../sql/Transaction.ts"
 import { OutboundWork } from "../limits/RateLimits.ts"
@@ -84,6 +86,7 @@ export class RelayerHealth extends Context.Service<
       const checks = yield* HealthChecks
       const outboundWork = yield* OutboundWork
       const networks = yield* LedgerRules
+      const topUps = yield* TopUps
 
       /** The row of the check is created with the relayer. Without it, the relayer does not exist. */
       const find = (id: RelayerId) =>
@@ -166,6 +169,20 @@ export class RelayerHealth extends Context.Service<
         }
       })
 
+      /** Undefined: it gets none. */
+      const topUpOf = Effect.fnUntraced(function* ({ policies }: Relayer, relayerNumber: number) {
+        const topUp = policies?.top_up
+        const found = topUp === undefined ? undefined : Option.getOrUndefined(yield* topUps.find(relayerNumber))
+        if (topUp === undefined || found === undefined) return undefined
+        const mayRead = Caller.hasScope(yield* Caller.current, "transactions:read")
+        return topUpReportOf(topUp, {
+          used: found.used,
+          transactionId: found.is_open && mayRead ? found.transaction_id : undefined,
+          code: found.code,
+          since: found.code_since
+        })
+      })
+
       const explanation = Effect.fn("RelayerHealth.explain")(function* (id: RelayerId) {
         const { value: relayer, number } = yield* relayers.get(id)
         const { state: health, reading, next_check_at: next_at, since } = yield* find(id)
@@ -186,6 +203,7 @@ export class RelayerHealth extends Context.Service<
           front: yield* frontOf(number),
           channels,
           delegation,
+          topUp: yield* topUpOf(relayer, number),
           isOtherChain: code === "chain_changed"
         })
       })

@@ -1,5 +1,6 @@
 // Top-ups in the ledger: which relayer gets them from which, the payments, and what they add up to in 24 hours.
 import { Context, Effect, Layer, Schema } from "effect"
+import type { HoldCode } from "../../domain/health/TopUpReport.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
@@ -7,7 +8,7 @@ import { Instant } from "../../domain/request/Shown.ts"
 import type { LaneKey } from "../../networks/core/Rules.ts"
 import { isFinal } from "../../networks/core/Transaction.ts"
 import { outcomeOf } from "../../networks/core/TopUpDecision.ts"
-import type { HoldCode, PaymentKind, TopUpOutcome } from "../../networks/core/TopUpDecision.ts"
+import type { PaymentKind, TopUpOutcome } from "../../networks/core/TopUpDecision.ts"
 import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { client, exclusiveTurn, onConflict, query } from "../../sql/Transaction.ts"
@@ -68,16 +69,11 @@ const readOpen = Rows.all(Schema.Struct({ transaction_id: TransactionId }))
 const readIds = Rows.all(Schema.Struct({ id: RelayerId }))
 const readLoops = Rows.all(Schema.Struct({ loop: Schema.Literals(["payer_gets", "target_pays"]) }))
 const readSequence = Rows.one(Schema.Struct({ sequence: Schema.Int }))
-const readHeld = Rows.all(
-  Rows.withoutNulls(
-    Schema.Struct({
-      relayer_id: RelayerId,
-      from_id: Schema.optionalKey(RelayerId),
-      code: Schema.String,
-      since: Instant
-    })
-  )
-)
+/** A relayer whose balance is low, and why it is not topped up. */
+const HeldTopUp = Schema.Struct({ relayer_id: RelayerId, code: Schema.String, since: Instant })
+export type HeldTopUp = typeof HeldTopUp.Type
+
+const readHeld = Rows.all(HeldTopUp)
 
 interface NewTopUp {
   readonly relayerNumber: number
@@ -270,8 +266,8 @@ const make = Effect.gen(function* () {
   /** Relayers whose balance is low and that are not topped up. `ids` undefined: of all. */
   const held = (ids: ReadonlyArray<string> | undefined, limit: number) =>
     sql`
-      SELECT r.id AS relayer_id, f.id AS from_id, t.code, to_json(t.code_since) #>> '{}' AS since
-      FROM relayer_top_ups t JOIN relayers r ON r.seq = t.relayer_number LEFT JOIN relayers f ON f.seq = t.from_number
+      SELECT r.id AS relayer_id, t.code, to_json(t.code_since) #>> '{}' AS since
+      FROM relayer_top_ups t JOIN relayers r ON r.seq = t.relayer_number
       WHERE t.code IS NOT NULL ${ids === undefined ? sql`` : sql`AND r.id = ANY(${ids}::text[])`}
       ORDER BY t.relayer_number LIMIT ${limit}`.pipe(Effect.flatMap(readHeld), query("TopUps.held"))
 

@@ -2,12 +2,14 @@
 import { Clock, Effect, Layer, Metric, Option, Struct } from "effect"
 import type { Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { isForOperator } from "../../domain/health/TopUpReport.ts"
+import type { HoldCode } from "../../domain/health/TopUpReport.ts"
 import { topUpName } from "../../domain/relayer/TopUp.ts"
 import type { TopUp } from "../../domain/relayer/TopUp.ts"
 import type { DisabledReason, Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { present } from "../../networks/core/Presentation.ts"
 import { allowedOf, look } from "../../networks/core/TopUpDecision.ts"
-import type { HoldCode, Limits, Look, TopUpRequest } from "../../networks/core/TopUpDecision.ts"
+import type { Limits, Look, TopUpRequest } from "../../networks/core/TopUpDecision.ts"
 import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import { seqOf } from "../../sql/Rows.ts"
 import * as Transaction from "../../sql/Transaction.ts"
@@ -40,15 +42,6 @@ export const topUpMetrics = [topUpsTotal, topUpHoldsTotal]
 
 /** The longest time that providers have to show a balance. */
 const patience = "20 seconds"
-
-/** What is reported as an event: the operator can do something about it. */
-const announced: ReadonlySet<HoldCode> = new Set<HoldCode>([
-  "top_up_capped",
-  "payer_capped",
-  "payer_unavailable",
-  "payer_refuses",
-  "payer_short"
-])
 
 /** What a lack of funds disables a relayer for, as far as its type says. The balance is compared anyway. */
 const ofFunds: ReadonlySet<DisabledReason["type"]> = new Set<DisabledReason["type"]>([
@@ -261,7 +254,7 @@ const make = Effect.gen(function* () {
     if (!(yield* topUps.note(seqOf(version), { code, lowHeight })) || code === undefined) return
     const { network_type } = relayer
     yield* Metric.update(Metric.withAttributes(topUpHoldsTotal, { network_type, code }), 1)
-    if (announced.has(code)) yield* changes.publish("relayer.top_up_held", relayer)
+    if (isForOperator(code)) yield* changes.publish("relayer.top_up_held", relayer)
   }, transaction)
 
   const run = Effect.fn("TopUpPayments.run")(function* (target: RelayerTarget) {

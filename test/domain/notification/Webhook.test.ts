@@ -45,6 +45,8 @@ describe("the body of a webhook", () => {
     ["relayer.degraded", "relayer_state_update", "relayer_degraded"],
     ["relayer.recovered", "relayer_state_update", "relayer_recovered"],
     ["relayer.low_balance", "relayer_state_update", "relayer_low_balance"],
+    ["relayer.top_up_sent", "relayer_state_update", "relayer_top_up_sent"],
+    ["relayer.top_up_held", "relayer_state_update", "relayer_top_up_held"],
     ["relayer.delegate_changed", "relayer_state_update", "relayer_delegate_changed"]
   ]
 

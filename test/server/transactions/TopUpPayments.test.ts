@@ -270,6 +270,21 @@ layerEach(TestApi.layer())("a top-up", (it) => {
       assert.deepStrictEqual(yield* amountsPaid, [3n * ether, ether])
       assert.strictEqual(yield* code, "top_up_capped")
       assert.deepStrictEqual(yield* events, ["relayer.top_up_sent", "relayer.top_up_sent", "relayer.top_up_held"])
+      const { call } = yield* TestApi.TestApi
+      const explained = (yield* call("/api/v1/relayers/hot/explain")).json.data as {
+        readonly reason: string
+        readonly top_up: object
+      }
+      assert.include(explained.reason, "have used `max_per_day`")
+      assert.deepInclude(explained.top_up, {
+        from: "treasury",
+        used: String(4n * ether),
+        left: "0",
+        code: "top_up_capped"
+      })
+      const attention = (yield* call("/api/v1/attention")).json.data as ReadonlyArray<{ readonly code: string }>
+      const item = attention.find((one) => one.code === "top_up_capped")
+      assert.deepInclude(item, { kind: "funds", resource: { kind: "relayer", id: "hot" } })
       yield* later("23 hours 59 minutes")
       yield* next
       assert.lengthOf(yield* payments, 2)

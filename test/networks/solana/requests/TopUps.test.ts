@@ -81,7 +81,9 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
       const { address, id } = yield* hotOf(treasury.id, treasury.id)
       const sql = yield* SqlClient.SqlClient
       const code = sql<{ code: string | null }>`
-        SELECT t.code FROM relayer_top_ups t JOIN relayers r ON r.seq = t.relayer_number WHERE r.id = ${id}`
+        SELECT t.code FROM relayer_top_ups t JOIN relayers r ON r.seq = t.relayer_number WHERE r.id = ${id}`.pipe(
+        Effect.orDie
+      )
       yield* until(
         "held",
         Effect.map(code, ([row]) => (row?.code === "payer_short" ? true : undefined)),

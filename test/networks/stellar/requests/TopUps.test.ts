@@ -38,7 +38,7 @@ const codeOf = (id: string) =>
         SELECT t.code FROM relayer_top_ups t JOIN relayers r ON r.seq = t.relayer_number WHERE r.id = ${id}`,
       ([row]) => row?.code
     )
-  )
+  ).pipe(Effect.orDie)
 
 layer(api, { excludeTestServices: true, concurrent: true })("a stellar relayer", (it) => {
   it.effect("that does not exist is created with its reserves, and is paid when it has spent", () =>
@@ -87,7 +87,7 @@ layer(api, { excludeTestServices: true, concurrent: true })("a stellar relayer",
       const sql = yield* SqlClient.SqlClient
       const rows = sql<{ kind: string; outcome: string | null }>`
         SELECT t.kind, t.outcome FROM top_ups t JOIN relayers r ON r.seq = t.relayer_number
-        WHERE r.id = ${id} ORDER BY t.sequence`
+        WHERE r.id = ${id} ORDER BY t.sequence`.pipe(Effect.orDie)
       const tick = Effect.sync(() => network.close())
       yield* until(
         "a payment",
