@@ -30,6 +30,13 @@ const what: Readonly<Record<Kind, string>> = {
   api_keys: "API key"
 }
 
+const valueAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>): unknown =>
+  name === undefined ? value : valueAt(isMembers(value) ? value[name] : undefined, rest)
+
+/** The relayer that tops the relayer up. Undefined: none does. */
+export const payerOf = ({ fields, kind }: State): string | undefined =>
+  kind === "relayers" ? text(valueAt(fields["policies"], ["top_up", "from"])) : undefined
+
 /** The objects that an object names. */
 export const referencesOf = (object: State): ReadonlyArray<Reference> => {
   const { fields, kind } = object
@@ -42,7 +49,8 @@ export const referencesOf = (object: State): ReadonlyArray<Reference> => {
     return [
       ...one("network", "networks", sibling(text(fields["network"]))),
       ...one("signer_id", "signers", text(fields["signer_id"])),
-      ...one("notification_id", "notifications", text(fields["notification_id"]))
+      ...one("notification_id", "notifications", text(fields["notification_id"])),
+      ...one("policies.top_up.from", "relayers", payerOf(object))
     ]
   }
   const ids: unknown = fields["relayer_ids"]
@@ -50,18 +58,18 @@ export const referencesOf = (object: State): ReadonlyArray<Reference> => {
   return ids.flatMap((id, index) => one(`relayer_ids.${index}`, "relayers", text(id)))
 }
 
-/** Kind by kind; networks after the networks that they inherit from. Ties are in the order of ids. */
+/** Kind by kind; networks after those that they inherit from, and relayers after those that top them up. Ties are in the order of ids. */
 const inOrderOfCreation = <S extends State>(objects: ReadonlyArray<S>): ReadonlyArray<S> => {
   const byId = (one: S, other: S) => (one.id < other.id ? -1 : one.id > other.id ? 1 : 0)
   return kinds.flatMap((kind) => {
     const own = objects.filter((object) => object.kind === kind).toSorted(byId)
-    if (kind !== "networks") return own
+    if (kind !== "networks" && kind !== "relayers") return own
     const left = new Map(own.map((object) => [object.id, object]))
     const result: Array<S> = []
     const visit = (object: S) => {
       if (!left.delete(object.id)) return
-      for (const { id } of referencesOf(object)) {
-        const parent = left.get(id)
+      for (const { id, kind: other } of referencesOf(object)) {
+        const parent = other === kind ? left.get(id) : undefined
         if (parent !== undefined) visit(parent)
       }
       result.push(object)
@@ -83,6 +91,17 @@ const cycles = (networks: ReadonlyArray<State>): ReadonlyArray<Violation> => {
     }
     return current === network.id
       ? [{ field: `${nameOf(network)}.from`, message: "would make the network inherit from itself" }]
+      : []
+  })
+}
+
+/** Relayers that get top-ups from one that gets some as well. */
+const chains = (relayers: ReadonlyArray<State>): ReadonlyArray<Violation> => {
+  const payers = new Map(relayers.map((relayer) => [relayer.id, payerOf(relayer)]))
+  return relayers.flatMap((relayer) => {
+    const payer = payerOf(relayer)
+    return payer !== undefined && payers.get(payer) !== undefined
+      ? [{ field: `${nameOf(relayer)}.policies.top_up.from`, message: `gets top-ups itself: ${payer}` }]
       : []
   })
 }
@@ -137,7 +156,11 @@ const makeLinks = (
   )
   return {
     ordered: inOrderOfCreation(wanted),
-    violations: [...dangling, ...cycles(remaining.filter(({ kind }) => kind === "networks"))],
+    violations: [
+      ...dangling,
+      ...cycles(remaining.filter(({ kind }) => kind === "networks")),
+      ...chains(remaining.filter(({ kind }) => kind === "relayers"))
+    ],
     usersOf: (object) => usersBefore.get(nameOf(object)) ?? [],
     remainingUsersOf: (object) => users.get(nameOf(object)) ?? []
   }
@@ -195,9 +218,6 @@ const summaries: Readonly<Record<Kind, (textAt: TextAt, fields: WantedState["fie
     labelled("until", textAt("expires_at"))
   ]
 }
-
-const valueAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>): unknown =>
-  name === undefined ? value : valueAt(isMembers(value) ? value[name] : undefined, rest)
 
 /** `templates`: texts that are shown instead of values, by the path of the value in the document. */
 export const summaryOf = (wanted: WantedState, templates: ReadonlyMap<string, string>): ReadonlyArray<string> => {

@@ -5,6 +5,7 @@ import * as Caller from "../../domain/access/Caller.ts"
 import { appliedStateOf, nameOf, unmasked } from "../../domain/configuration/Comparison.ts"
 import type { FoundState } from "../../domain/configuration/Comparison.ts"
 import * as Exported from "../../domain/configuration/Exported.ts"
+import { payerOf } from "../../domain/configuration/Planning.ts"
 import {
   ApplyConfiguration,
   ApplyRecord,
@@ -24,6 +25,7 @@ import { Changes } from "../changes/Changes.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { Audit } from "../audit/Audit.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import { TopUps } from "../ledger/TopUps.ts"
 import { OutboundWork } from "../limits/RateLimits.ts"
 import { ServiceSecrets } from "../secrets/Secrets.ts"
 import * as ConfigurationRepo from "./ConfigurationRepo.ts"
@@ -45,6 +47,10 @@ const notThisDocument: Violation = {
   message: "is that of a plan of another document, or with other options: plan again"
 }
 
+/** Whether a relayer of the document gets top-ups. */
+const hasTopUps = ({ compared }: Prepared): boolean =>
+  [...compared.values()].some(({ state }) => payerOf(state) !== undefined)
+
 const makeApplying = Effect.fnUntraced(function* (plans: Plans.Plans) {
   const lastChanges = yield* makeLastChanges
   const repo = yield* ConfigurationRepo.make
@@ -55,6 +61,7 @@ const makeApplying = Effect.fnUntraced(function* (plans: Plans.Plans) {
   const keys = yield* ApiKeys
   const changes = yield* Changes
   const outboundWork = yield* OutboundWork
+  const topUps = yield* TopUps
   const transaction = yield* Transaction.make
 
   /** Names the callers that have changed objects since the plan, as far as the audit log says. */
@@ -146,6 +153,8 @@ const makeApplying = Effect.fnUntraced(function* (plans: Plans.Plans) {
   const commit = Effect.fnUntraced(function* (request: ApplyConfiguration, prepared: Prepared, staged: Staged) {
     const { name } = prepared.wanted
     yield* repo.lock(name)
+    // Before any row: each change of a top-up takes this lock first, and then rows by their numbers.
+    if (hasTopUps(prepared)) yield* topUps.lockSettings
     const found = yield* plans.read(prepared, true)
     yield* checkDigest(request, prepared, found)
     const { shown } = yield* plans.compareSecrets(prepared, found.objects)

@@ -81,7 +81,9 @@ layer(api, { excludeTestServices: true, concurrent: true })("a stellar relayer",
 
   it.effect("that somebody else has created meanwhile is paid by the next check", () =>
     Effect.gen(function* () {
-      const treasury = yield* relayerAt({ policies: { allowed_operations: ["createAccount"] }, ledgerMs: 0 })
+      // No ledger is closed, so that nothing is applied before the account exists.
+      const policies = { allowed_operations: ["createAccount"] }
+      const treasury = yield* relayerAt({ policies, providers: 2, ledgerMs: 0 })
       const { account, network } = treasury
       const { address, id } = yield* hotOf(treasury.id)
       const sql = yield* SqlClient.SqlClient
