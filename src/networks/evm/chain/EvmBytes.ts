@@ -4,6 +4,7 @@ import { Effect, Option, Schema } from "effect"
 import type { TransactionSerializable } from "viem"
 import type { Authorization as ListEntry } from "../rules/Authorizations.ts"
 import { signingPrefix } from "../rules/Authorizations.ts"
+import type * as Viem from "viem/utils"
 import type { Fees } from "../rules/Market.ts"
 
 // A signed transaction as nodes return it, in the form in which its bytes can be made again.
@@ -145,7 +146,18 @@ export interface SealedTransaction {
   readonly raw: Uint8Array
 }
 
-const load = Effect.promise(() => import("viem/utils"))
+/** What viem exports. Only the loader has its value. */
+type Library = typeof Viem
+
+let loaded: Library | undefined
+
+const load = Effect.map(
+  Effect.promise((): Promise<Library> => import("viem/utils")),
+  (library) => (loaded = library)
+)
+
+/** Each signature uses it several times, and a second `import` resolves the name of the package again: 5 to 25 µs. */
+export const library = Effect.suspend(() => (loaded === undefined ? load : Effect.succeed(loaded)))
 
 const hexOf = (text: string): Hex => `0x${text.replace(/^0x/i, "")}`
 const hexOfBytes = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString("hex")}`
@@ -194,14 +206,14 @@ export const authorizationDigest = Effect.fnUntraced(function* ({
   address,
   nonce
 }: Pick<ListEntry, "chainId" | "address" | "nonce">) {
-  const { concatHex, keccak256, numberToHex, toRlp } = yield* load
+  const { concatHex, keccak256, numberToHex, toRlp } = yield* library
   const number = (value: number): Hex => (value === 0 ? "0x" : numberToHex(value))
   return keccak256(concatHex([signingPrefix, toRlp([number(chainId), hexOf(address), number(nonce)])]))
 })
 
 /** The lower-case address whose key has signed the authorization. Undefined: no key has made this signature. */
 export const authorityOf = Effect.fnUntraced(function* (entry: ListEntry) {
-  const { recoverAddress } = yield* load
+  const { recoverAddress } = yield* library
   const hash = yield* authorizationDigest(entry)
   const signature = { r: hexOf(entry.r), s: hexOf(entry.s), yParity: entry.yParity }
   const address = yield* Effect.option(Effect.tryPromise(() => recoverAddress({ hash, signature })))
@@ -210,11 +222,11 @@ export const authorityOf = Effect.fnUntraced(function* (entry: ListEntry) {
 
 /** The bytes before they are signed. */
 export const unsignedOf = (unsigned: Unsigned) =>
-  Effect.map(load, ({ serializeTransaction }) => serializeTransaction(serializable(unsigned)))
+  Effect.map(library, ({ serializeTransaction }) => serializeTransaction(serializable(unsigned)))
 
 /** The 32 bytes that the key signs. */
 export const digestOf = Effect.fnUntraced(function* (unsigned: Unsigned) {
-  const { keccak256 } = yield* load
+  const { keccak256 } = yield* library
   return keccak256(yield* unsignedOf(unsigned), "bytes")
 })
 
@@ -234,7 +246,7 @@ export const authorize = Effect.fnUntraced(function* <E, R>(
   entry: Pick<ListEntry, "chainId" | "address" | "nonce">,
   sign: (digest: Uint8Array) => Effect.Effect<Uint8Array, E, R>
 ) {
-  const { hexToBytes } = yield* load
+  const { hexToBytes } = yield* library
   const { r, s, yParity } = partsOf(yield* sign(hexToBytes(yield* authorizationDigest(entry))))
   const signed: ListEntry = { ...entry, r, s, yParity: yParity === 1 ? 1 : 0 }
   return signed
@@ -242,29 +254,29 @@ export const authorize = Effect.fnUntraced(function* <E, R>(
 
 /** `signature`: r, s and the recovery bit, 65 bytes. */
 export const seal = Effect.fnUntraced(function* (unsigned: Unsigned, signature: Uint8Array) {
-  const { hexToBytes, keccak256, serializeTransaction } = yield* load
+  const { hexToBytes, keccak256, serializeTransaction } = yield* library
   const raw = serializeTransaction(serializable(unsigned), partsOf(signature))
   const signed: SealedTransaction = { hash: keccak256(raw), raw: hexToBytes(raw) }
   return signed
 })
 
 /** The hash of signed bytes. */
-export const hashOf = (raw: Uint8Array) => Effect.map(load, ({ keccak256 }) => keccak256(raw))
+export const hashOf = (raw: Uint8Array) => Effect.map(library, ({ keccak256 }) => keccak256(raw))
 
 /** The lower-case address whose key made the signature. It takes 1.2 ms, fifteen times as long as a signature. */
 export const signerOf = Effect.fnUntraced(function* (digest: Uint8Array, signature: Uint8Array) {
-  const { recoverAddress } = yield* load
+  const { recoverAddress } = yield* library
   const hash = hexOfBytes(digest)
   return (yield* Effect.promise(() => recoverAddress({ hash, signature: partsOf(signature) }))).toLowerCase()
 })
 
 /** The lower-case address of a public key of 65 bytes. */
 export const addressOf = (publicKey: Uint8Array) =>
-  Effect.map(load, ({ keccak256 }) => `0x${keccak256(publicKey.subarray(1)).slice(-40)}`)
+  Effect.map(library, ({ keccak256 }) => `0x${keccak256(publicKey.subarray(1)).slice(-40)}`)
 
 /** The address whose key signed a transaction of a block. Undefined: its hash does not belong to its fields. */
 export const senderOf = Effect.fnUntraced(function* ({ hash, transaction, signature }: SignedTransaction) {
-  const { keccak256, recoverAddress, serializeTransaction } = yield* load
+  const { keccak256, recoverAddress, serializeTransaction } = yield* library
   if (keccak256(serializeTransaction(transaction, signature)) !== hash) return undefined
   const digest = keccak256(serializeTransaction(transaction))
   const sender = yield* Effect.promise(() => recoverAddress({ hash: digest, signature }))
@@ -274,7 +286,7 @@ export const senderOf = Effect.fnUntraced(function* ({ hash, transaction, signat
 /** The lower-case address that has signed an authorization with this nonce (EIP-7702). Empty: none in the transaction. */
 export const authoritiesOf = Effect.fnUntraced(function* ({ transaction }: SignedTransaction, nonce: number) {
   if (transaction.type !== "eip7702") return []
-  const { recoverAuthorizationAddress } = yield* load
+  const { recoverAuthorizationAddress } = yield* library
   const signed = (transaction.authorizationList ?? []).filter((authorization) => authorization.nonce === nonce)
   const addresses = yield* Effect.forEach(signed, (authorization) =>
     Effect.option(Effect.tryPromise(() => recoverAuthorizationAddress({ authorization })))

@@ -250,8 +250,6 @@ const makeAccountMethods = Effect.gen(function* () {
 
 // A signed transaction as nodes show it before it is mined. viem is loaded when it is first needed.
 
-const load = Effect.promise(() => import("viem/utils"))
-
 const hex = (value: bigint | number | undefined): string => `0x${(value ?? 0).toString(16)}`
 
 const typeCodes = { legacy: "0x0", eip2930: "0x1", eip1559: "0x2", eip4844: "0x3", eip7702: "0x4" } as const
@@ -286,7 +284,7 @@ const pendingTransaction = Effect.fnUntraced(function* (
   raw: Uint8Array,
   isSecret: boolean
 ) {
-  const { parseTransaction } = yield* load
+  const { parseTransaction } = yield* EvmBytes.library
   const bytes: `0x${string}` = `0x${Buffer.from(raw).toString("hex")}`
   const fields = parseTransaction(bytes)
   const signature = signatureOf(raw)

@@ -14,6 +14,7 @@ import { present } from "../../core/Presentation.ts"
 import { invalidParams, limitExceeded, notExecuted, toRpcError } from "../../core/NodeCall.ts"
 import type { RpcError } from "../../core/NodeCall.ts"
 import { RelayerPaused } from "../../core/TransactionLimits.ts"
+import { library } from "../chain/EvmBytes.ts"
 import { delegatedIn } from "../rules/Delegation.ts"
 import { evmRules } from "../rules/EvmRules.ts"
 import { maxMessageLength, maxTypedDataWork, SignTypedDataJson, typedDataWorkOf } from "../rules/EvmMessages.ts"
@@ -24,22 +25,20 @@ import type { EvmSender } from "./EvmSenders.ts"
 // The 32 bytes that are signed for a message (EIP-191) and for typed data (EIP-712), and the form of signatures.
 // viem takes 15 MB and is loaded when it is first needed.
 
-const load = Effect.promise(() => import("viem/utils"))
-
 const digestHex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString("hex")}`
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text.replace(/^0x/i, ""), "hex")
 
 /** Because of the prefix, the signature is not valid for a transaction. */
 export const messageDigest = (message: string): Effect.Effect<Uint8Array> =>
-  Effect.map(load, ({ hashMessage }) => bytesOf(hashMessage(message)))
+  Effect.map(library, ({ hashMessage }) => bytesOf(hashMessage(message)))
 
 /** The same for a message that is no text. */
 const bytesDigest = (raw: Uint8Array): Effect.Effect<Uint8Array> =>
-  Effect.map(load, ({ hashMessage }) => bytesOf(hashMessage({ raw })))
+  Effect.map(library, ({ hashMessage }) => bytesOf(hashMessage({ raw })))
 
 const hashesDigest = ({ domain_separator, hash_struct_message }: SignTypedDataHashes) =>
-  Effect.map(load, ({ keccak256 }) =>
+  Effect.map(library, ({ keccak256 }) =>
     keccak256(Buffer.concat([bytesOf("1901"), bytesOf(domain_separator), bytesOf(hash_struct_message)]), "bytes")
   )
 
@@ -74,7 +73,7 @@ const tooMuchWork = BadRequest.of([
 ])
 
 const jsonDigest = ({ domain, types, primaryType, message }: SignTypedDataJson) =>
-  Effect.flatMap(load, ({ hashStruct, hashTypedData }) => {
+  Effect.flatMap(library, ({ hashStruct, hashTypedData }) => {
     if (typedDataWorkOf({ domain, message, types }) > maxTypedDataWork) return Effect.fail(tooMuchWork)
     if (!Object.hasOwn(types, primaryType)) {
       return Effect.fail(BadRequest.of([{ field: "primaryType", message: "is not in types" }]))
@@ -109,7 +108,7 @@ const partsOf = (signature: Uint8Array) => ({
 
 /** The address of the key that signed, in lower case. */
 const digestSigner = Effect.fnUntraced(function* (digest: Uint8Array, signature: Uint8Array) {
-  const { recoverAddress } = yield* load
+  const { recoverAddress } = yield* library
   const { r, s, yParity } = partsOf(signature)
   const address = yield* Effect.promise(() =>
     recoverAddress({ hash: digestHex(digest), signature: { r: digestHex(r), s: digestHex(s), yParity } })

@@ -2,6 +2,7 @@
 import { Context, Effect, Schema } from "effect"
 import type { Redacted } from "effect"
 import * as crypto from "node:crypto"
+import type * as Secp256k1 from "tiny-secp256k1"
 import type { BadRequest, ServiceUnavailable } from "../../../domain/request/Request.ts"
 import type { CreateSigner } from "../../../domain/signer/CreateSigner.ts"
 import type { Curve, Signer, SignerType } from "../../../domain/signer/Signer.ts"
@@ -126,6 +127,8 @@ const toHex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString("hex")}` a
 
 const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
+let signing: typeof Secp256k1 | undefined
+
 const secp256k1: CurveOperations = {
   publicKey: (privateKey) => {
     const pair = crypto.createECDH("secp256k1")
@@ -135,8 +138,9 @@ const secp256k1: CurveOperations = {
   // libsecp256k1 is written so that its time does not depend on the key, and takes 80 µs for a signature (@noble/curves, which
   // viem uses: 200 µs). The same key and digest always give the same signature (RFC 6979).
   sign: async (privateKey, digest) => {
-    const { signRecoverable } = await import("tiny-secp256k1")
-    const { signature, recoveryId } = signRecoverable(digest, privateKey)
+    // A second `import` would resolve the name of the package again.
+    signing ??= await import("tiny-secp256k1")
+    const { signature, recoveryId } = signing.signRecoverable(digest, privateKey)
     return Uint8Array.of(...signature, recoveryId)
   },
   verify: async (publicKey, digest, signature) => {
