@@ -282,6 +282,14 @@ export const privacy: ReadonlyArray<Mutant> = [
   ]),
   ...inFile("src/networks/evm/requests/EvmIntake.ts", [
     {
+      name: "replacement-has-the-route-of-its-transaction",
+      rule: "A replacement of a private transaction is checked as a private one, whatever the policy says by then.",
+      source: document,
+      before: `{ ...evmTermsOf(target), isPrivate: route?.kind === "private" }`,
+      after: "evmTermsOf(target)",
+      test: "test/server/transactions/ReplacedPrivately.test.ts"
+    },
+    {
       name: "simulations-are-private",
       rule: "The simulation of a private transaction shows its call to private providers alone.",
       source: document,
