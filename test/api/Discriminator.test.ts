@@ -45,7 +45,7 @@ describe("a body without its discriminator", () => {
         paused: false,
         policies: { eip1559: true }
       }),
-      "network_type: is required (evm, solana or stellar); network_typ: is not a known field; did you mean network_type?; name: Expected a text: 1 to 256 characters; signer_id: is required; policies.eip1559: is not a known field (known: eip1559_pricing, gas_limit_estimation, gas_price_cap, include_revert_data, min_balance, private_transactions, private_fallback_after_seconds, private_estimates, whitelist_receivers, whitelist_selectors, top_up, top_up_out_per_day)"
+      "network_type: is required (evm, solana or stellar); network_typ: is not a known field; did you mean network_type?; name: Expected a text: 1 to 256 characters; signer_id: is required; policies.eip1559: is not a known field (known: eip1559_pricing, gas_limit_estimation, gas_price_cap, include_revert_data, min_balance, private_transactions, private_fallback_after_seconds, private_estimates, whitelist_receivers, whitelist_selectors, top_up, top_up_out_per_day, allowed_delegates)"
     )
     assert.strictEqual(
       errorOf(CreateSigner, { typ: "plain" }),

@@ -15,6 +15,7 @@ const kinds = [
   "providers",
   "funds",
   "held",
+  "without_effect",
   "receiver",
   "relayers_degraded",
   "service",
@@ -24,7 +25,7 @@ const kinds = [
 export const AttentionKind = Schema.Literals(kinds).annotate({
   identifier: "AttentionKind",
   description:
-    "`unreadable`: rows of relayers, signers or networks cannot be verified, so that nothing is done with them. `decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does not do its part. `held`: transactions wait for something else. `receiver`: a webhook receiver fails. `service`: a job or the audit log of this instance is unhealthy, or a network needs a newer version of the service. Items are in this order.",
+    "`unreadable`: rows of relayers, signers or networks cannot be verified, so that nothing is done with them. `decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does not do its part. `held`: transactions wait for something else. `without_effect`: transactions were confirmed in the last 24 hours, and their authorizations are not in effect. `receiver`: a webhook receiver fails. `service`: a job or the audit log of this instance is unhealthy, or a network needs a newer version of the service. Items are in this order.",
   examples: ["relayers_disabled"]
 })
 export type AttentionKind = typeof AttentionKind.Type
@@ -39,7 +40,7 @@ const Relayers = Schema.Struct({
 const Transactions = Schema.Struct({
   count: field(
     Schema.Natural,
-    "Number of open transactions that wait, with those of the same relayers that are queued behind them.",
+    "Number of open transactions that wait, with those of the same relayers that are queued behind them. Of the kind `without_effect`: those that were confirmed.",
     12
   ),
   oldest: shown(Instant, "When the oldest of them was accepted.", "2026-01-02T03:04:05.678Z")

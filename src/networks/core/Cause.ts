@@ -84,6 +84,7 @@ const finalCodes = [
   "authorization_used",
   "authority_is_relayer",
   "estimate_unavailable",
+  "authorization_without_effect",
   "reverted",
   "out_of_gas",
   "refused_by_all",

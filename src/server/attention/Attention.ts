@@ -39,6 +39,9 @@ const failingFor = "5 minutes"
 
 const expiresWithin = "7 days"
 
+/** What was confirmed earlier was seen, or nobody asks for it any more. */
+const confirmedWithin = "24 hours"
+
 const json = (column: unknown) => parse(String(column))
 
 /** Open transactions of a relayer that have the same code and name the same provider. */
@@ -70,6 +73,8 @@ const Receiver = Rows.withoutNulls(
   Schema.Struct({ id: Schema.String, since: Instant, until: Schema.optionalKey(Instant), count: Schema.Int })
 )
 
+const WithoutEffect = Schema.Struct({ relayer_id: Schema.String, count: Schema.Int, since: Instant })
+
 const ExpiringKey = Schema.Struct({ id: Schema.String, until: Instant })
 
 const ChangedDelegate = Schema.Struct({ relayer_id: Schema.String, changed: Schema.String, since: Instant })
@@ -88,6 +93,7 @@ const readChecks = Rows.all(Check)
 const readReceivers = Rows.all(Receiver)
 const readKeys = Rows.all(ExpiringKey)
 const readChanged = Rows.all(ChangedDelegate)
+const readWithoutEffect = Rows.all(WithoutEffect)
 
 /** `undefined`: all relayers. */
 type Ids = ReadonlyArray<string> | undefined
@@ -168,7 +174,19 @@ const makeAttentionRepo = Effect.gen(function* () {
     )
   }
 
-  return { held, checks, changedDelegates, receivers, expiringKeys }
+  const withoutEffect = (ids: Ids) =>
+    sql`
+    SELECT t.relayer_id, count(*)::float8 AS count, ${text(sql`min(t.final_at)`)} AS since FROM transactions t
+    WHERE ${sql.and([
+      sql`t.code = 'authorization_without_effect'`,
+      sql`t.final_at > clock_timestamp() - ${confirmedWithin}::interval`,
+      ...among("relayer_id", ids)
+    ])} GROUP BY t.relayer_id LIMIT ${maxRows}`.pipe(
+      Effect.flatMap(readWithoutEffect),
+      query("Attention.withoutEffect")
+    )
+
+  return { held, checks, changedDelegates, receivers, expiringKeys, withoutEffect }
 })
 
 export type HeldRow = Effect.Success<ReturnType<typeof readHeld>>[number]
@@ -310,6 +328,18 @@ const ofKey = ({ id, until }: { readonly id: string; readonly until: DateTime.Ut
   next: "The requests of the key are refused then. Change `expires_at`, or have its holder use another key."
 })
 
+const ofWithoutEffect = ({ relayer_id: id, count, since }: typeof WithoutEffect.Type): Finding => ({
+  kind: "without_effect",
+  code: "authorization_without_effect",
+  since,
+  relayers: new Map([[id, "other"]]),
+  transactions: count,
+  resource: { kind: "relayer", id },
+  reason:
+    "Transactions were confirmed, and delegations of their authorizations are not there. Calls of accounts without code succeed, and do nothing but take value.",
+  next: "Look at `authorizations` of these transactions, and have the accounts sign again with their present nonces. This stands here for 24 hours."
+})
+
 /** Rows that an item names. */
 const maxNamed = 10
 
@@ -446,6 +476,7 @@ export const make = Effect.gen(function* () {
     const checks = yield* repo.checks(relayerIds)
     const held = transactions ? yield* repo.held(relayerIds) : []
     const blockTimes = yield* blockTimesOf(held)
+    const inVain = transactions ? yield* repo.withoutEffect(relayerIds) : []
     const receivers = notifications ? yield* repo.receivers : []
     const expiring = keys ? yield* repo.expiringKeys(DateTime.makeUnsafe(now)) : []
     const protocols = showsNetworks ? yield* chains.unknownProtocols : []
@@ -456,6 +487,7 @@ export const make = Effect.gen(function* () {
       ...(yield* repo.changedDelegates(relayerIds)).map(ofDelegate),
       ...(yield* topUps.held(relayerIds, maxRows)).flatMap(ofTopUp),
       ...held.flatMap((row) => ofHeld(now, blockTimes.get(row.chain) ?? usualBlockTime, row)),
+      ...inVain.map(ofWithoutEffect),
       ...receivers.map(ofReceiver),
       ...ofService(yield* report),
       ...protocols.map(ofProtocol),

@@ -18,5 +18,9 @@ export default Migration.make(
         CONSTRAINT transaction_authorities_authority_key UNIQUE (chain, authority)
       )`
     yield* sql`CREATE INDEX transaction_authorities_transaction_id_idx ON transaction_authorities (transaction_id)`
+    // What needs attention is asked for every few seconds.
+    yield* sql`
+      CREATE INDEX transactions_without_effect_idx ON transactions (final_at)
+        WHERE code = 'authorization_without_effect'`
   })
 )

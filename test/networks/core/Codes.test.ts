@@ -164,6 +164,7 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
     lane(),
     seen({ ...authorityAt({}), estimate: { _tag: "Unavailable" } })
   ],
+  authorization_without_effect: [mined({ versions: listed.versions }, 1, { delegated: [false] }), lane(), deep],
   reverted: [mined({ state: "submitted" }, 1, failed), lane(), deepFailed],
   out_of_gas: [mined({ state: "submitted" }, 1, { ...failed, gasUsed: 21_000n }), lane(), deepFailed],
   refused_by_all: [submitted({ intent: "clear", clearCode: "refused_by_all" })],

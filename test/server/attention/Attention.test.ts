@@ -121,6 +121,33 @@ layerEach(TestApi.layer())("what needs attention", (it) => {
     })
   )
 
+  it.effect("is what was confirmed within a day without its delegations", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* insertRelayers(2)
+      for (const [relayer, ago] of [
+        [1, "23 hours"],
+        [1, "1 hour"],
+        [2, "25 hours"]
+      ] as const) {
+        const [id] = yield* LedgerRows.insert(LedgerRows.account(relayer), 1)
+        yield* sql`
+          UPDATE transactions SET code = 'authorization_without_effect', state = 'confirmed', nonce = number, receipt = '{}',
+            final_at = clock_timestamp() - ${ago}::interval WHERE id = ${id}::uuid`
+      }
+      const [item, ...rest] = yield* look()
+      assert.deepStrictEqual(kinds(rest), [])
+      assert.deepInclude(item, {
+        kind: "without_effect",
+        code: "authorization_without_effect",
+        resource: { kind: "relayer", id: "r1" }
+      })
+      assert.strictEqual(item?.transactions.count, 2)
+      const key = yield* Prepared.createKey({ scopes: ["relayers:read"] })
+      assert.deepStrictEqual(yield* look(key), [])
+    })
+  )
+
   it.effect("counts what is queued behind what waits, of the same relayer", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -127,7 +127,7 @@ layerEach(memory)("a transaction with authorizations", (it) => {
       yield* world.poll()
       chain.others.set(user, { count: 1, pending: 0, code: codeOf({ address: `0x${"bb".repeat(20)}` }) })
       yield* mineAll()
-      assert.deepStrictEqual(yield* endOf(id), ["confirmed", "confirmed", [false]])
+      assert.deepStrictEqual(yield* endOf(id), ["confirmed", "authorization_without_effect", [false]])
     })
   )
 
@@ -199,7 +199,7 @@ layerEach(memory)("a transaction with authorizations", (it) => {
       assert.strictEqual((yield* endOf(id))[0], "submitted")
       assert.deepStrictEqual((yield* endOf(id))[2], [null])
       yield* mineAll()
-      assert.deepStrictEqual(yield* endOf(id), ["confirmed", "confirmed", [false]])
+      assert.deepStrictEqual(yield* endOf(id), ["confirmed", "authorization_without_effect", [false]])
     })
   )
 

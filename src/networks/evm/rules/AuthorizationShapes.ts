@@ -240,6 +240,8 @@ const issueOf = (violations: ReadonlyArray<Violation>): SchemaIssue.Issue => {
   return others.length === 0 ? first : new SchemaIssue.Composite(Given.ast, [first, ...others])
 }
 
+const exampleWord = `0x${"1a".repeat(32)}`
+
 const hexWord = { type: "string", pattern: "^0x[0-9a-fA-F]{1,64}$" } as const
 const quantity = { anyOf: [{ type: "integer", minimum: 0 }, { type: "string" }] } as const
 
@@ -249,16 +251,21 @@ const contentSchema = {
     {
       type: "object",
       properties: {
-        chain_id: { ...quantity, description: "Chain id of the network, or 0: then it is valid on every chain." },
+        chain_id: {
+          ...quantity,
+          description: "Chain id of the network, or 0: then it is valid on every chain.",
+          examples: [11_155_111]
+        },
         address: {
           type: "string",
           pattern: "^0x[0-9a-fA-F]{40}$",
-          description: "The delegate, whose code the authority runs. The zero address ends a delegation."
+          description: "The delegate, whose code the authority runs. The zero address ends a delegation.",
+          examples: ["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"]
         },
-        nonce: { ...quantity, description: "Nonce of the authority." },
-        y_parity: { ...quantity, description: "0 or 1." },
-        r: { ...hexWord, description: "A hex string." },
-        s: { ...hexWord, description: "A hex string." }
+        nonce: { ...quantity, description: "Nonce of the authority.", examples: [0] },
+        y_parity: { ...quantity, description: "0 or 1.", examples: [0] },
+        r: { ...hexWord, description: "A hex string.", examples: [exampleWord] },
+        s: { ...hexWord, description: "A hex string.", examples: [exampleWord] }
       },
       required: ["address", "nonce"]
     },
@@ -285,7 +292,7 @@ const Entry = Schema.Struct({
   chainId: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
   address: Schema.String.check(Schema.isPattern(addressText, { expected: "an address: 0x and 40 hex digits" })),
   nonce: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce })),
-  yParity: Schema.Literals([0, 1]),
+  yParity: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
   r: scalar(/^0x[0-9a-f]{64}$/u, isScalar, "an r of a signature"),
   s: scalar(
     /^0x[0-7][0-9a-f]{63}$/u,

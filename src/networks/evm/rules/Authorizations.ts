@@ -8,7 +8,8 @@ export interface Authorization {
   readonly address: string
   /** Transactions of the authority before it is applied. The authority's count is one more afterwards. */
   readonly nonce: number
-  readonly yParity: 0 | 1
+  /** 0 or 1. */
+  readonly yParity: number
   /** 0x and 64 digits, as is `s`. */
   readonly r: string
   readonly s: string

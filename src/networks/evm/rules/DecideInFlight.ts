@@ -15,7 +15,6 @@ import { maxRequeues } from "../../core/TransactionValues.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import { endOf } from "../../core/Transition.ts"
 import { isOwnCall } from "./Admission.ts"
-import { endOfList, listStanding } from "./AuthorizationRules.ts"
 import { availableOf, evmReservationOf, withPayment } from "./Costs.ts"
 import { askCode, isBound, isJudgedByCode, judgedByCode, needsCode, unfitFurther } from "./Delegation.ts"
 import { depthOf, isDeep, isPrivate, nonceOf, noncesOf, requiredNonceOf, verdictOn } from "./Evm.ts"
@@ -26,6 +25,7 @@ import {
   candidates,
   dueIn,
   dueOf,
+  endOfNewer,
   formerOf,
   hold,
   intentCause,
@@ -309,7 +309,7 @@ const progress = (situation: Situation<Evm, Seen>): Commands<Evm> => {
     ]
   }
   if (needsAuthorities(situation, former)) return [ask<Evm>({ _tag: "Authorities" })]
-  const end = endOfList(listStanding(situation.transaction, situation.view))
+  const end = endOfNewer(situation, former)
   if (end !== undefined) return cleared(situation, end.code, end.figures)
   if (needsEstimate(situation, former)) return [ask<Evm>({ _tag: "Estimate" })]
   const due = dueOf(situation, former)
@@ -394,11 +394,15 @@ const reverted = (attempt: Attempt<Evm> | undefined, { receipt }: Mined<Evm>): F
   return finish({ state: "failed", cause: cause(isOutOfGas ? "out_of_gas" : "reverted", figures) })
 }
 
-const confirmed = ({ transaction }: Situation<Evm>, { receipt }: Mined<Evm>): Finish<Evm> =>
-  finish({
+/** Nodes skip an entry that they cannot apply, and the call of an account without code succeeds. */
+const confirmed = ({ transaction }: Situation<Evm>, { receipt }: Mined<Evm>): Finish<Evm> => {
+  const isInVain = receipt.details.delegated?.includes(false) === true
+  const usual = transaction.intent === "expire" ? "executed_late" : "confirmed"
+  return finish({
     state: "confirmed",
-    cause: cause(transaction.intent === "expire" ? "executed_late" : "confirmed", { block: receipt.height })
+    cause: cause(isInVain ? "authorization_without_effect" : usual, { block: receipt.height })
   })
+}
 
 const finishOf = (situation: Situation<Evm>, mined: Mined<Evm>): Finish<Evm> => {
   const attempt = situation.transaction.attempts.find(({ ordinal }) => ordinal === mined.ordinal)
@@ -430,11 +434,9 @@ const settled = (
   if (attempt !== undefined && lacksDelegations(situation, attempt, receipt)) {
     return [ask<Evm>({ _tag: "Delegations", ordinal: attempt.ordinal, height: receipt.height })]
   }
-  const read =
-    situation.view.delegated === undefined
-      ? {}
-      : { mined: { ...mined, receipt: withDelegated(receipt, situation.view) } }
-  return [{ ...(judged ?? finishOf(situation, mined)), ...read, ...alone }]
+  const known = { ...mined, receipt: withDelegated(receipt, situation.view) }
+  const read = situation.view.delegated === undefined ? {} : { mined: known }
+  return [{ ...(judged ?? finishOf(situation, known)), ...read, ...alone }]
 }
 
 /** The code while the block of its receipt is not final. */

@@ -278,7 +278,7 @@ const RequestJson = Schema.Struct({
         chainId: Schema.Int,
         address: Schema.String,
         nonce: Schema.Int,
-        yParity: Schema.Literals([0, 1]),
+        yParity: Schema.Int,
         r: Schema.String,
         s: Schema.String,
         authority: Schema.String,

@@ -321,6 +321,10 @@ const ended = {
   confirmed: ({ block }) => final(`It was executed in block ${number(block)}, which is final.`),
   executed_late: ({ block }) =>
     final(`It was executed in block ${number(block)}, after its deadline: it was mined before the no-op.`),
+  authorization_without_effect: ({ block }) =>
+    final(
+      `It was executed in block ${number(block)}, which is final, and a delegation of its authorizations is not there: nodes have skipped an entry, or another transaction has changed it since. The call may have met an account without code, which takes value and does nothing.`
+    ),
   would_revert: ({ revert_reason }) =>
     final(`Its call reverts${because(revert_reason)}, so it was not sent. No nonce was used.`),
   private_estimate_unavailable: ({ error }) =>

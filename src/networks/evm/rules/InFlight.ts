@@ -43,7 +43,8 @@ import {
   sendsBeforePassedOver,
   yielding
 } from "./EvmNumbers.ts"
-import { isListed, listStanding, waitOfList } from "./AuthorizationRules.ts"
+import { endOfList, isListed, listStanding, waitOfList } from "./AuthorizationRules.ts"
+import type { EndOfList } from "./AuthorizationRules.ts"
 import {
   asType,
   atLeast,
@@ -377,6 +378,12 @@ export const passedOverTip = (transaction: Transaction<Evm>, view: Seen, now: Mo
 }
 
 const isNewer = ({ versions }: Transaction<Evm>, { newest }: Former): boolean => newest.requestVersion < versions.length
+
+/** Why a newer version is never signed with its list. What was signed before is not looked at again. */
+export const endOfNewer = ({ transaction, view }: Situation<Evm, Seen>, former: Former): EndOfList | undefined =>
+  transaction.intent === "execute" && isNewer(transaction, former)
+    ? endOfList(listStanding(transaction, view))
+    : undefined
 
 /** The authorities of a newer version are looked at before it is signed. */
 export const needsAuthorities = ({ transaction, view }: Situation<Evm, Seen>, former: Former): boolean =>

@@ -530,6 +530,8 @@ describe("what authorizations have left", () => {
     })
     const { mined: read, state } = only(commandsOf(open, allowing, { ...view, delegated: [true] }), "Finish")
     assert.deepStrictEqual([state, read?.receipt.details.delegated], ["confirmed", [true]])
+    const inVain = only(commandsOf(open, allowing, { ...view, delegated: [false] }), "Finish")
+    assert.deepStrictEqual([inVain.state, inVain.cause.code], ["confirmed", "authorization_without_effect"])
     const { mined: unread } = only(commandsOf(open, allowing, { ...view, delegated: [null] }), "Finish")
     assert.deepStrictEqual(unread?.receipt.details.delegated, [null])
   })

@@ -117,6 +117,16 @@ export const Details = ({ transaction, relayer, network }: Context & { readonly 
           [text.block, evm?.block_number?.toLocaleString("en-US")],
           [text.contract, evm?.contract_address !== undefined && <Code text={evm.contract_address} />],
           [text.revert, evm?.revert_reason !== undefined && <bdi class="wrap">{evm.revert_reason}</bdi>],
+          [
+            text.authorizations,
+            evm?.authorizations?.map(({ address, authority, delegated }) => (
+              <div key={authority}>
+                <Code text={authority} /> {text.delegates} <Code text={address} />{" "}
+                <span class="mut">{text.delegated[String(delegated) as "true" | "false" | "null"]}</span>
+              </div>
+            ))
+          ],
+          [text.warnings, evm?.warnings?.map((warning) => <div key={warning}>{warning}</div>)],
           [text.account, stellar !== undefined && <Code text={stellar.source_account} />],
           [text.channel, stellar?.channel_account !== undefined && <Code text={stellar.channel_account} />],
           [text.ledger, stellar?.ledger?.toLocaleString("en-US")],
