@@ -12,7 +12,7 @@ import { evmRules } from "../../../../../src/networks/evm/rules/EvmRules.ts"
 import { broadcast } from "./Broadcasts.ts"
 import { dieAt, living } from "./Faults.ts"
 import type { Faults } from "./Faults.ts"
-import { codeAt, findTaker, hasNoReceipt, see } from "./Reader.ts"
+import { codeAt, findDelegations, findTaker, hasNoReceipt, see } from "./Reader.ts"
 import { sign } from "./Signing.ts"
 import { baseOf, situationOf, termsOf, totals } from "./Situations.ts"
 import { store, transactionOf } from "./World.ts"
@@ -68,9 +68,10 @@ const answerOf = (
           : {})
       }
     }
-    case "Estimate":
-    case "Authorities":
     case "Delegations":
+      return { delegated: findDelegations(world, reading, transaction, question) }
+    case "Authorities":
+    case "Estimate":
       return undefined
   }
 }

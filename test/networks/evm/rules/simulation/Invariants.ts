@@ -6,6 +6,7 @@ import type { Transaction } from "../../../../../src/networks/core/Transaction.t
 import { nonceOf } from "../../../../../src/networks/evm/rules/Evm.ts"
 import type { Evm } from "../../../../../src/networks/evm/rules/Evm.ts"
 import { maxFeeOf, tipOf } from "../../../../../src/networks/evm/rules/Market.ts"
+import { checkDelegations } from "./Authorities.ts"
 import { effectsOf } from "./Blocks.ts"
 import type { World } from "./World.ts"
 
@@ -101,5 +102,6 @@ export const observe = (before: Transaction<Evm>, after: Transaction<Evm>): void
 export const check = (world: World): void => {
   ofEffects(world)
   ofLane(world)
+  checkDelegations(world)
   for (const transaction of world.ledger.transactions) ofFees(transaction)
 }

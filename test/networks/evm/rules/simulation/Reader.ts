@@ -1,9 +1,19 @@
 // What a poll sees, from the answers of one provider and the opinion of the second.
+import { present } from "../../../../../src/networks/core/Presentation.ts"
+import { requestOf } from "../../../../../src/networks/core/Transaction.ts"
 import type { Attempt, Transaction } from "../../../../../src/networks/core/Transaction.ts"
 import { questionsOf, sightOf, withAbsence, withSight } from "../../../../../src/networks/evm/rules/Evm.ts"
-import type { Evm, SecondOpinion, Seen, Sight, TakerEvidence } from "../../../../../src/networks/evm/rules/Evm.ts"
+import type {
+  Evm,
+  Question,
+  SecondOpinion,
+  Seen,
+  Sight,
+  TakerEvidence
+} from "../../../../../src/networks/evm/rules/Evm.ts"
 import type { LaneView } from "../../../../../src/networks/evm/rules/LaneNonces.ts"
 import { behind, countOf, headOf, minedIn } from "../../../../../src/testkit/chain/Blocks.ts"
+import { delegatedAt, listOf, stateOf } from "./Authorities.ts"
 import { codeIn } from "./Blocks.ts"
 import { estimateIn, marketIn } from "./Prices.ts"
 import { ask } from "./Privacy.ts"
@@ -147,8 +157,25 @@ export const see = (world: World, reading: Reading, transaction: Transaction<Evm
     estimate: estimateIn(world),
     noopGas: 21_000n,
     chargesForData: false,
-    isInquired: true
+    isInquired: true,
+    ...present(
+      "authorities",
+      listOf(transaction)?.map((entry) => stateOf(world, first.chain, second.chain, entry))
+    )
   }
+}
+
+/** What the first provider has at the block of an attempt. */
+export const findDelegations = (
+  world: World,
+  reading: Reading,
+  transaction: Transaction<Evm>,
+  { height, ordinal }: Extract<Question, { readonly _tag: "Delegations" }>
+): ReadonlyArray<boolean> => {
+  const [first] = pairOf(world, reading)
+  const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
+  const { authorization_list: list = [] } = attempt === undefined ? {} : requestOf(transaction, attempt)
+  return list.map((entry) => delegatedAt(world, first.chain, height, entry))
 }
 
 /** The transaction that used a nonce, as the first provider has it. */

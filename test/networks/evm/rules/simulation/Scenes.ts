@@ -1,6 +1,7 @@
 // Beginnings and passages that many traces share.
 import { assert } from "@effect/vitest"
 import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
+import { catchUp } from "./Authorities.ts"
 import { faultless } from "./Faults.ts"
 import type { Faults } from "./Faults.ts"
 import { check, watch } from "./Invariants.ts"
@@ -85,6 +86,7 @@ export const settleAll = (world: World): void => {
   world.privateNode = "dead"
   for (let round = 0; round < maxRounds; round++) {
     if (world.ledger.transactions.every(isFinal)) return
+    catchUp(world)
     fairRound(world, watch)
     resync(world, "give_up")
     if (round === roundsBeforePublished) publish(world)

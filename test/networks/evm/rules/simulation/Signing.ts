@@ -1,5 +1,6 @@
 // Signs bytes and commits them with their nonce, as one step.
 import { assert } from "@effect/vitest"
+import { present } from "../../../../../src/networks/core/Presentation.ts"
 import type { NextRow, Sign } from "../../../../../src/networks/core/Rules.ts"
 import { isFinal, newestRequest } from "../../../../../src/networks/core/Transaction.ts"
 import type { Attempt, Transaction } from "../../../../../src/networks/core/Transaction.ts"
@@ -69,7 +70,8 @@ const signed = (world: World, transaction: Transaction<Evm>, nonce: number, sign
     effect: isNoop ? undefined : effectOf(request),
     request: isNoop ? undefined : transaction.number,
     ...(isNoop || request.delegate === undefined ? {} : { delegate: request.delegate }),
-    ...(isNoop || request.calls === undefined ? {} : { isBatch: true as const })
+    ...(isNoop || request.calls === undefined ? {} : { isBatch: true as const }),
+    ...(isNoop ? {} : present("entry", request.authorization_list?.[0]))
   }
   const attempt: Attempt<Evm> = {
     ordinal: transaction.attempts.length + 1,

@@ -75,7 +75,9 @@ const Accept = Schema.Struct({
   relayer: oneOf([1, 1, 2]),
   /** Absent: it is public. */
   isPrivate: Schema.optionalKey(Schema.Boolean),
-  fallback: Schema.optionalKey(oneOf(fallbacks))
+  fallback: Schema.optionalKey(oneOf(fallbacks)),
+  /** Nonces by which its authorization is ahead of the user. Absent: it has none. */
+  ahead: Schema.optionalKey(upTo(1))
 })
 /** A delegation of the account, or its end. */
 const Delegate = Schema.Struct({ do: Schema.tag("Delegate"), ends: oneOf([false, false, true]) })
@@ -83,6 +85,8 @@ const Delegate = Schema.Struct({ do: Schema.tag("Delegate"), ends: oneOf([false,
 const Calls = Schema.Struct({ do: Schema.tag("Calls"), lasts: oneOf(validities) })
 /** Somebody sends an authorization that nodes have seen. */
 const Stranger = Schema.Struct({ do: Schema.tag("Stranger") })
+/** Somebody uses the next nonce of the user whose authorizations requests carry. */
+const Use = Schema.Struct({ do: Schema.tag("Use") })
 const Publish = Schema.Struct({ do: Schema.tag("Publish") })
 const PrivateNodes = Schema.Struct({ do: Schema.tag("PrivateNodes"), which: oneOf(privateNodes) })
 /** Requests that are accepted together. */
@@ -146,7 +150,7 @@ export const Step = Schema.Union([
   ...([Accept, Accept, Wait, Wait, Reorg, Fork, Foreign, Cancel, Replace, DropPool, Unfork] as const),
   ...([BaseFee, Crash, Policy, Backup, Restore] as const),
   ...([Accept, Batch, Replace, CancelAll, Clear, Resync, Generation, Pause] as const),
-  ...([Signer, Cap, NodeCap, Fund, Estimate, Window, PrivateNodes, Publish] as const),
+  ...([Signer, Cap, NodeCap, Fund, Estimate, Window, PrivateNodes, Publish, Use] as const),
   ...([Delegate, Delegate, Calls, Calls, Stranger] as const)
 ])
 export type Step = typeof Step.Type

@@ -1,5 +1,6 @@
 // What can happen: users, the chain, a stranger with the same key, a lying provider, time, and a process that may die.
 import { grow, headOf, reorg } from "../../../../../src/testkit/chain/Blocks.ts"
+import { use } from "./Authorities.ts"
 import { afterBlock, foreign, fork, mine, mineFromPool, stranger } from "./Blocks.ts"
 import { assign, poll } from "./Driver.ts"
 import type { Watch } from "./Driver.ts"
@@ -63,6 +64,8 @@ export const take = (world: World, step: Step, watch: Watch): void => {
       return
     case "Foreign":
       return foreign(world)
+    case "Use":
+      return use(world)
     case "Reorg":
       world.chain = reorg(world.chain, Math.min(step.depth, required(world), headOf(world.chain).number))
       return
@@ -70,6 +73,7 @@ export const take = (world: World, step: Step, watch: Watch): void => {
       world.pool = new Map()
       return
     case "Fork":
+      world.hasForked = true
       world.fork = world.hasSecond ? fork(world, step.depth, step.which, step.blocks) : undefined
       return
     case "Unfork":

@@ -1,5 +1,5 @@
 // What callers do: they change the ledger, and never the chain.
-import { Result } from "effect"
+import { Result, Struct } from "effect"
 import { canReplace, replaced } from "../../../../../src/networks/core/Rules.ts"
 import { isFinal } from "../../../../../src/networks/core/Transaction.ts"
 import { withCancellation } from "../../../../../src/networks/core/Transition.ts"
@@ -8,6 +8,7 @@ import type { Evm, Request } from "../../../../../src/networks/evm/rules/Evm.ts"
 import { noDelegate } from "../../../../../src/networks/evm/rules/Authorizations.ts"
 import { isDelegation } from "../../../../../src/networks/evm/rules/Delegation.ts"
 import { cancel, evmRules, replacementViolations } from "../../../../../src/networks/evm/rules/EvmRules.ts"
+import { listOf, newList } from "./Authorities.ts"
 import { delays, fallbacks, offers, priorities, validities } from "./Step.ts"
 import type { Step } from "./Step.ts"
 import { accept, address, executor, receiver, store, transactionOf } from "./World.ts"
@@ -29,7 +30,14 @@ const openCount = (world: World): number => world.ledger.transactions.filter((on
 /** Each request has a value of its own, which identifies its effects. */
 const requestOf = (value: bigint, offer: number): Request => ({ to: receiver, value, ...offers[offer] })
 
-const newRequest = (world: World, offer: number): Request => requestOf(BigInt(world.lastNumber + 1) * 1000n, offer)
+const newRequest = (world: World, offer: number, ahead?: number): Request => {
+  const request = requestOf(BigInt(world.lastNumber + 1) * 1000n, offer)
+  return ahead === undefined ? request : withList(request, newList(world, ahead))
+}
+
+/** A request with authorizations has no gas price. */
+const withList = (request: Request, list: Request["authorization_list"]): Request =>
+  list === undefined ? request : { ...Struct.omit(request, ["gas_price"]), authorization_list: list }
 
 type Accept = Extract<Step, { readonly do: "Accept" }>
 
@@ -46,7 +54,7 @@ export const acceptOne = (world: World, step: Accept): void => {
   const delay = (delays[step.delay] ?? 0) * 1000
   const validUntil = deadlineIn(world, step.lasts) ?? world.now
   accept(world, {
-    versions: [newRequest(world, step.offer)],
+    versions: [newRequest(world, step.offer, step.ahead)],
     relayerNumber: step.relayer === 2 ? 2 : 1,
     priority: priorities[step.priority] ?? 0,
     validUntil: validUntil + delay,
@@ -118,7 +126,8 @@ export const replaceChosen = (world: World, { which, offer, lasts }: Replace): v
   const { origin, versions } = transaction
   const isReplaceable = evmRules.canReplace ?? canReplace
   if (Result.isFailure(isReplaceable(transaction)) || origin !== "request") return
-  const request = requestOf(versions[0].value + BigInt(versions.length), offer)
+  // It keeps the list, as an intake does.
+  const request = withList(requestOf(versions[0].value + BigInt(versions.length), offer), listOf(transaction))
   const validUntil = deadlineIn(world, lasts)
   if (replacementViolations(transaction, request, validUntil).length > 0) return
   store(world, replaced(transaction, request, validUntil))

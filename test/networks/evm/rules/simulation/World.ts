@@ -3,6 +3,7 @@ import type { Transaction } from "../../../../../src/networks/core/Transaction.t
 import type { Moment } from "../../../../../src/networks/core/TransactionValues.ts"
 import type { DelegationRecord } from "../../../../../src/networks/evm/rules/Delegates.ts"
 import type { Absence, Evm, ForeignCall, Nonces, Request } from "../../../../../src/networks/evm/rules/Evm.ts"
+import type { SignedAuthorization } from "../../../../../src/networks/evm/rules/Authorizations.ts"
 import type { NetworkNumbers } from "../../../../../src/networks/evm/rules/EvmNumbers.ts"
 import type { CountClaim, FloorStep } from "../../../../../src/networks/evm/rules/LaneNonces.ts"
 import { upTo } from "../../../../../src/testkit/chain/Blocks.ts"
@@ -32,6 +33,8 @@ export interface Bytes extends PoolBytes {
   readonly authorizes?: string
   /** They make many calls, which takes the executor. */
   readonly isBatch?: true
+  /** The authorization of a user. Absent: none. */
+  readonly entry?: SignedAuthorization
 }
 
 export type Chain = Blocks<Bytes>
@@ -84,6 +87,10 @@ export interface World {
   /** What private providers do with bytes. */
   privateNode: PrivateNode
   foreign: number
+  /** Heights of blocks in which somebody uses a nonce of the user whose authorizations requests carry. */
+  uses: ReadonlyArray<number>
+  /** Whether a provider ever had another chain than the one that lasts. */
+  hasForked: boolean
   /** The number of the newest transaction. It is never used again, even if the ledger has forgotten the transaction. */
   lastNumber: number
   ledger: Ledger
@@ -146,6 +153,8 @@ export const newWorld = (over: Partial<World> = {}): World => ({
   privately: new Map(),
   privateNode: "takes",
   foreign: 0,
+  uses: [],
+  hasForked: false,
   lastNumber: 0,
   ledger: { lane: newLane(), transactions: [] },
   backup: undefined,
