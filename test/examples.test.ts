@@ -23,6 +23,8 @@ import { networks } from "../src/process/Networks.ts"
 import * as Anvil from "../testkit/Anvil.ts"
 import * as TestApi from "../testkit/TestApi.ts"
 import * as TestDatabase from "../testkit/TestDatabase.ts"
+import { api } from "./server/lanes/fixtures.ts"
+import { output, sponsored, sponsoring } from "./wallets/Setup.ts"
 
 const masterKey = Redacted.make(TestApi.masterKey)
 
@@ -249,6 +251,17 @@ layer(TestApi.layer())("examples/client.ts", (it) => {
       assert.strictEqual(duplicate, "client-example is there already")
       assert.deepStrictEqual(listed, [`client-example on sepolia: ${created?.split(" ").at(-1)}`])
       assert.deepStrictEqual(yield* Client.program, [duplicate, duplicate, ...listed])
+    })
+  )
+})
+
+layer(api, { excludeTestServices: true })("examples/sponsor-viem.mjs", (it) => {
+  it.effect("has a call of a user without ether sponsored", () =>
+    Effect.gen(function* () {
+      const { env, stored } = yield* sponsoring({ blockTime: 1 })
+      const script = path.join(import.meta.dirname, "../examples/sponsor-viem.mjs")
+      assert.match(yield* output(os.tmpdir(), env, process.execPath, [script]), sponsored)
+      assert.strictEqual(yield* stored, env.DATA)
     })
   )
 })

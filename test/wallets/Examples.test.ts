@@ -5,7 +5,7 @@ import * as fs from "node:fs/promises"
 import { createRequire } from "node:module"
 import * as path from "node:path"
 import { api } from "../server/lanes/fixtures.ts"
-import { connect, folderWith, output, root, tools } from "./Setup.ts"
+import { connect, folderWith, output, root, sponsored, sponsoring, tools } from "./Setup.ts"
 
 const prints = Effect.fnUntraced(function* (name: string, modules: string) {
   const { env } = yield* connect({ blockTime: 1 })
@@ -19,6 +19,17 @@ layer(api, { excludeTestServices: true })("the example of", (it) => {
   it.effect("viem signs, sends, and is refused", () => prints("viem.mjs", root))
 
   it.effect("ethers signs, sends, and is refused", () => prints("ethers.mjs", tools))
+
+  it.effect("ethers has a call of a user without ether sponsored", () =>
+    Effect.gen(function* () {
+      const { env, stored } = yield* sponsoring({ blockTime: 1 })
+      const name = "sponsor-ethers.mjs"
+      const text = yield* Effect.promise(() => fs.readFile(path.join(root, "examples", name), "utf8"))
+      const cwd = yield* folderWith({ [name]: text }, tools)
+      assert.match(yield* output(cwd, env, process.execPath, [name]), sponsored)
+      assert.strictEqual(yield* stored, env.DATA)
+    })
+  )
 })
 
 interface Solc {

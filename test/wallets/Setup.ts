@@ -4,10 +4,12 @@ import { execFile, spawnSync } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { promisify } from "node:util"
+import { privateKeyToAccount } from "viem/accounts"
 import * as Anvil from "../../testkit/Anvil.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
-import { relayerAt } from "../server/lanes/fixtures.ts"
+import { delegates, deploy, word } from "../../testkit/Delegates.ts"
+import { key, relayerAt } from "../server/lanes/fixtures.ts"
 
 export const root = path.resolve(import.meta.dirname, "../..")
 export const tools = path.join(root, "tools/wallets")
@@ -56,6 +58,33 @@ export const connect = Effect.fnUntraced(function* (options: Mining) {
     RELAYER_RPC: `${baseUrl}/api/v1/relayers/${account.relayerId}/rpc`
   }
   return { node, account, env }
+})
+
+/** What the examples of sponsors print. */
+export const sponsored = /^sponsored: confirmed true\nrefused: 400: authorization_list\.0\.nonce: authorization_used/
+
+/** The same for a user without ether, whose account may run the code of a contract that stores a word. */
+export const sponsoring = Effect.fnUntraced(function* (options: Mining) {
+  const node = yield* Anvil.start(options)
+  const delegate = yield* deploy(node, Anvil.funded, delegates.storing)
+  const account = yield* relayerAt(node, {
+    network: { features: ["eip1559", "eip7702"] },
+    policies: { allowed_delegates: [delegate], whitelist_receivers: ["authority"] }
+  })
+  const { baseUrl } = yield* TestApi.TestApi
+  const userKey = `0x${key()}` as const
+  const env = {
+    API_KEY: TestApi.apiKey,
+    RELAYER_URL: baseUrl,
+    RELAYER: account.relayerId,
+    RPC_URL: node.url,
+    USER_KEY: userKey,
+    DELEGATE: delegate,
+    DATA: word(7)
+  }
+  const { address } = privateKeyToAccount(userKey)
+  const stored = Effect.map(node.call("eth_getStorageAt", [address, "0x0", "latest"]), String)
+  return { env, stored }
 })
 
 /** What a program prints that runs in the folder. */
