@@ -284,7 +284,7 @@ layerEach(TestApi.layer())("a top-up", (it) => {
       })
       const attention = (yield* call("/api/v1/attention")).json.data as ReadonlyArray<{ readonly code: string }>
       const item = attention.find((one) => one.code === "top_up_capped")
-      assert.deepInclude(item, { kind: "funds", resource: { kind: "relayer", id: "hot" } })
+      assert.deepInclude(item ?? {}, { kind: "funds", resource: { kind: "relayer", id: "hot" } })
       yield* later("23 hours 59 minutes")
       yield* next
       assert.lengthOf(yield* payments, 2)
