@@ -113,6 +113,42 @@ describe("the services of the test kit", () => {
     }).pipe(Effect.provide(kit()))
   )
 
+  it.effect("send no authorizations, and replace nothing with them", () =>
+    Effect.gen(function* () {
+      const { id } = yield* Programs.relayer
+      const transactions = yield* Transactions
+      const entry = {
+        chain_id: 0,
+        address: Programs.payment.to,
+        nonce: 0,
+        y_parity: 0,
+        r: `0x${"01".repeat(32)}`,
+        s: `0x${"01".repeat(32)}`
+      }
+      const listed = yield* Schema.decodeUnknownEffect(SendEvmTransaction)({
+        ...Programs.payment,
+        authorization_list: [entry]
+      })
+      yield* (yield* TestChain).holdBack(true)
+      const open = yield* transactions.send(id, Programs.payment)
+      const attempts = [
+        transactions.send(id, listed),
+        transactions.sendBatch(id, { transactions: [listed] }),
+        transactions.replace(id, open.id, listed)
+      ]
+      for (const attempt of attempts) {
+        const refused = yield* Effect.flip(attempt)
+        assert.strictEqual(refused._tag, "BadRequest")
+        assert.include(refused.message, "authorization_list: is not supported by the test kit")
+      }
+      const { items } = yield* transactions.list(id, {})
+      assert.deepStrictEqual(
+        items.map((one) => one.id),
+        [open.id]
+      )
+    }).pipe(Effect.provide(kit()))
+  )
+
   it.effect("accept a send whose answer is lost, and answer its repeat with the same transaction", () =>
     Effect.gen(function* () {
       const { id } = yield* Programs.relayer
