@@ -223,7 +223,7 @@ const documentedFields = {
   features: {
     change: anyOrder,
     description:
-      "Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: data has a fee besides gas, which a contract of the chain names.",
+      "Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `eip7702`: transactions may carry authorizations of other accounts. `optimism-based`: data has a fee besides gas, which a contract of the chain names.",
     examples: [["eip1559"]]
   },
   symbol: { change: harmless, description: "Symbol of the native token.", examples: ["ETH"] },
