@@ -10,6 +10,7 @@ import { costs } from "./evm/Costs.ts"
 import { sending } from "./evm/Sending.ts"
 import { batch } from "./evm/Batch.ts"
 import { privacy } from "./evm/Privacy.ts"
+import { delegations } from "./evm/Delegations.ts"
 import { proofs } from "./solana/Proofs.ts"
 import { signatures as signaturesOfSolana } from "./solana/Signatures.ts"
 import { guard as guardOfSolana } from "./solana/Guard.ts"
@@ -32,7 +33,7 @@ import { settlements } from "./x402/Settlements.ts"
 
 export const areas: Readonly<Record<string, ReadonlyArray<Mutant>>> = {
   neutral: [...opinions, ...core, ...limits],
-  evm: [...taken, ...mined, ...nonces, ...costs, ...sending, ...privacy, ...batch],
+  evm: [...taken, ...mined, ...nonces, ...costs, ...sending, ...privacy, ...batch, ...delegations],
   solana: [...proofs, ...signaturesOfSolana, ...guardOfSolana, ...restores],
   stellar: [...evidence, ...signaturesOfStellar, ...guardOfStellar, ...payments],
   ledger: [...fences, ...commits, ...acceptance, ...changes, ...memory],
