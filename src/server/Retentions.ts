@@ -7,6 +7,7 @@ import { makeEventRetentionRepo } from "./events/Events.ts"
 import { makeBalancesRepo } from "./health/HealthRepo.ts"
 import { transactionRetention } from "./ledger/LedgerJobs.ts"
 import { makeSums } from "./ledger/StatisticsRepo.ts"
+import { TopUps } from "./ledger/TopUps.ts"
 import { IdempotencyStore, pruneBatch } from "./idempotency/IdempotencyStore.ts"
 import { Jobs } from "./lifecycle/Lifecycle.ts"
 import { deleteOld, retentionInterval } from "./lifecycle/SharedJobs.ts"
@@ -47,9 +48,12 @@ const sums = Layer.effectDiscard(
   })
 )
 
+/** Payments of top-ups after 30 days. The newest of each relayer stays. */
+const topUps = Layer.effectDiscard(Effect.flatMap(TopUps, ({ prune }) => deleteOld("top_ups", batch, prune(batch))))
+
 /** Claims that have ended: leases, and final ones after 30 days. */
 const claims = Layer.effectDiscard(Effect.flatMap(Claims, ({ prune }) => deleteOld("claims", batch, prune(batch))))
 
 /** All of them until the scope closes. `age` applies to events and final transactions. */
 export const layer = (age: Duration.Duration) =>
-  Layer.mergeAll(audit, idempotency, balances, claims, sums, events(age), transactionRetention(age))
+  Layer.mergeAll(audit, idempotency, balances, claims, sums, topUps, events(age), transactionRetention(age))

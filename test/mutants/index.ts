@@ -3,6 +3,7 @@ import type { Mutant } from "./Mutant.ts"
 import { opinions } from "./neutral/Opinions.ts"
 import { core } from "./neutral/Transactions.ts"
 import { limits } from "./neutral/Limits.ts"
+import { topUps } from "./neutral/TopUps.ts"
 import { taken } from "./evm/Taken.ts"
 import { mined } from "./evm/Mined.ts"
 import { nonces } from "./evm/Nonces.ts"
@@ -32,7 +33,7 @@ import { kit } from "./testkit/Kit.ts"
 import { settlements } from "./x402/Settlements.ts"
 
 export const areas: Readonly<Record<string, ReadonlyArray<Mutant>>> = {
-  neutral: [...opinions, ...core, ...limits],
+  neutral: [...opinions, ...core, ...limits, ...topUps],
   evm: [...taken, ...mined, ...nonces, ...costs, ...sending, ...privacy, ...batch, ...delegations],
   solana: [...proofs, ...signaturesOfSolana, ...guardOfSolana, ...restores],
   stellar: [...evidence, ...signaturesOfStellar, ...guardOfStellar, ...payments],

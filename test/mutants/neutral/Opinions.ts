@@ -114,7 +114,7 @@ export const opinions: ReadonlyArray<Mutant> = [
       name: "lack-of-funds-ends",
       rule: "A lack of funds ends after the time since nothing is in flight.",
       source: `${failures} C3`,
-      before: "if (waits || quietSince === undefined) return undefined",
+      before: "if (waits === true || quietSince === undefined) return undefined",
       after: "if (waits || quietSince === undefined || quietSince > 0) return undefined",
       test: "test/networks/evm/rules/DecidePendingCosts.test.ts"
     }

@@ -64,6 +64,28 @@ layerEach(ledger)("a ledger that was put back from a copy", (it) => {
     })
   )
 
+  it.effect("notes when a copy was noticed, so that top-ups of the time since then count as used", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const restoredAt = Effect.map(
+        sql<{ at: Date | null }>`SELECT restored_at AS at FROM ledger_mark`,
+        ([row]) => row?.at
+      )
+      yield* insert(account(1), 1)
+      yield* claimOne
+      assert.isNull(yield* restoredAt)
+      yield* sql`UPDATE lanes SET holder = NULL, held_until = NULL`
+      yield* sql`UPDATE ledger_mark SET mark = jsonb_set(mark::jsonb, '{system}', '"another"')::text`
+      yield* claimOne
+      assert.isNotNull(yield* restoredAt)
+      // A restore of a backup leaves no mark.
+      yield* sql`UPDATE lanes SET holder = NULL, held_until = NULL`
+      yield* sql`DELETE FROM ledger_mark`
+      yield* claimOne
+      assert.isNotNull(yield* restoredAt)
+    })
+  )
+
   it.effect(
     "is no copy if a newer version has changed the schema: the older one claims, renews and writes nothing",
     () =>
