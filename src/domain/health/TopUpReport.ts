@@ -9,7 +9,7 @@ import { Instant } from "../request/Shown.ts"
 import { TransactionId } from "../../networks/core/TransactionValues.ts"
 
 /** Why an account with a low balance is not topped up. */
-export const holdCodes = [
+const holdCodes = [
   "balance_unconfirmed",
   "top_up_capped",
   "payer_capped",
