@@ -191,11 +191,11 @@ export const privacy: ReadonlyArray<Mutant> = [
       before: `  const providers = isEstimatedPrivately(transaction)
     ? yield* privateProvidersOf(context, relayer)
     : yield* providersOf(context, relayer)
-  const { authorization_list: list, ...request } = newestRequest(transaction)
-  const call`,
+  const request = newestRequest(transaction)
+  const { authorization_list: list } = request`,
       after: `  const providers = yield* providersOf(context, relayer)
-  const { authorization_list: list, ...request } = newestRequest(transaction)
-  const call`,
+  const request = newestRequest(transaction)
+  const { authorization_list: list } = request`,
       test: lanes
     },
     {
@@ -285,8 +285,8 @@ export const privacy: ReadonlyArray<Mutant> = [
       name: "replacement-has-the-route-of-its-transaction",
       rule: "A replacement of a private transaction is checked as a private one, whatever the policy says by then.",
       source: document,
-      before: `{ ...evmTermsOf(target), isPrivate: route?.kind === "private" }`,
-      after: "evmTermsOf(target)",
+      before: `own === undefined ? terms : { ...terms, isPrivate: own.route?.kind === "private" }`,
+      after: "terms",
       test: "test/server/transactions/ReplacedPrivately.test.ts"
     },
     {

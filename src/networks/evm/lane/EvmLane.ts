@@ -87,13 +87,7 @@ const estimated = Effect.fnUntraced(function* (context: EvmContext, { row, seen 
       ? Effect.asSome(listedEstimate(estimating, { ...call, authorization_list: list }))
       : Effect.succeedNone
   const dataFeeOf = (node: RpcNode) =>
-    readDataFee(
-      node,
-      numbersOf(relayer),
-      { ...wire, ...present("authorization_list", list) },
-      context.memory.lastRollupFee,
-      transaction.route?.kind === "private"
-    )
+    readDataFee(node, numbersOf(relayer), wire, context.memory.lastRollupFee, transaction.route?.kind === "private")
   const apart = list === undefined ? estimating.first(gasOf) : listedGas
   const both =
     isPrivate || list !== undefined
