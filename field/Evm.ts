@@ -2,6 +2,7 @@
 import { Effect, Schedule } from "effect"
 import { randomBytes } from "node:crypto"
 import type { Relayer } from "../faults/sending/Relayers.ts"
+import * as Delegations from "./Delegations.ts"
 import type { EvmNode, Started } from "./Nodes.ts"
 import * as Script from "./Script.ts"
 import type { Sheet } from "./Sheet.ts"
@@ -77,7 +78,7 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
     rpc_urls: [started.url],
     average_blocktime_ms: 2000,
     required_confirmations: 1,
-    features: ["eip1559"],
+    features: node.hasDelegations === true ? ["eip1559", "eip7702"] : ["eip1559"],
     symbol: "ETH",
     ...node.network
   })
@@ -241,6 +242,14 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
       return `${Script.ended(yield* script.end(relayer, sent))}; ${yield* received([to])} received`
     })
   )
+  if (node.hasDelegations === true) {
+    const payer = Effect.fnUntraced(function* (policies: object) {
+      const made: Relayer = yield* relayerOf(policies)
+      yield* fund(made.address, funds)
+      return made
+    })
+    yield* Delegations.cases({ script, node, call, check, deploy: deployed, payer })
+  }
   yield* Script.commonCases(script, {
     check,
     leaveOut: (name, why) => sheet.leaveOut(name, why),

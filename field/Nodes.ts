@@ -40,6 +40,8 @@ export interface EvmNode extends Described {
   readonly network?: object
   /** The private key of an account with funds. Absent: the node signs for such an account. */
   readonly treasury?: string
+  /** Whether its chain takes authorizations (EIP-7702). */
+  readonly hasDelegations?: true
   /** A token that the node's account has, and that pays fees, on a chain that forbids values. `gas`: of a transfer. */
   readonly token?: { readonly address: string; readonly gas: number }
 }
@@ -158,6 +160,7 @@ const geth = (
   version: `go-ethereum ${version}`,
   mode: `developer mode, a block each two seconds${mode}`,
   chainId: 1337,
+  hasDelegations: true,
   start: Effect.fnUntraced(function* (given) {
     const binary =
       given ??
@@ -195,7 +198,10 @@ const hardhatConfig = `export default { networks: {
 } }
 `
 
-const hardhat = (network: string, described: Pick<EvmNode, "name" | "mode" | "network" | "expects">): EvmNode => ({
+const hardhat = (
+  network: string,
+  described: Pick<EvmNode, "name" | "mode" | "network" | "expects" | "hasDelegations">
+): EvmNode => ({
   type: "evm",
   version: "Hardhat 3.18.0 (EDR 0.22.0)",
   chainId: 31337,
@@ -227,7 +233,7 @@ const hardhat = (network: string, described: Pick<EvmNode, "name" | "mode" | "ne
 
 const anvil = (
   args: ReadonlyArray<string>,
-  described: Pick<EvmNode, "name" | "mode" | "network" | "expects" | "token">
+  described: Pick<EvmNode, "name" | "mode" | "network" | "expects" | "token" | "hasDelegations">
 ): EvmNode => ({
   type: "evm",
   version: "anvil 1.7.1",
@@ -368,7 +374,7 @@ const agave: SolanaNode = {
 export const at = (url: string): Started => ({ url, call: JsonRpc.call(url) })
 
 export const nodes: ReadonlyArray<FieldNode> = [
-  anvil([], { name: "anvil", mode: "a block each two seconds" }),
+  anvil([], { name: "anvil", mode: "a block each two seconds", hasDelegations: true }),
   anvil(["--optimism"], { name: "anvil-optimism", mode: "as a chain of the OP stack" }),
   anvil(["--celo"], { name: "anvil-celo", mode: "as a chain of Celo" }),
   anvil(["--network", "tempo"], {
@@ -383,10 +389,11 @@ export const nodes: ReadonlyArray<FieldNode> = [
     args: ["accountslots", "globalslots", "accountqueue", "globalqueue"].map((limit) => `--txpool.${limit}=4`),
     mode: ", a pool of four and four places"
   }),
-  hardhat("interval", { name: "hardhat", mode: "a block each two seconds" }),
+  hardhat("interval", { name: "hardhat", mode: "a block each two seconds", hasDelegations: true }),
   hardhat("automine", {
     name: "hardhat-automine",
     mode: "a block for each transaction",
+    hasDelegations: true,
     network: { required_confirmations: 0 }
   }),
   hardhat("op", { name: "hardhat-op", mode: "as a chain of the OP stack, a block each two seconds" }),
