@@ -70,7 +70,7 @@ const answersOne = "0x600160005260206000f3"
 
 const one = `0x${"1".padStart(64, "0")}`
 
-interface Asked {
+interface CodeCall {
   readonly from: string
   readonly data: string
   /** Wei. Absent: none. */
@@ -93,7 +93,7 @@ const outcomeOf = (answer: RpcAnswer): Effect.Effect<Outcome, RpcFailure> => {
 
 /** Calls of the account as if it had this code. */
 const withCode = (node: RpcNode, account: string, code: string) =>
-  Effect.fnUntraced(function* ({ from, data, value = 0n }: Asked) {
+  Effect.fnUntraced(function* ({ from, data, value = 0n }: CodeCall) {
     const call = { from, to: account, data, value: `0x${value.toString(16)}` }
     const overrides = { [account]: { code }, [stranger]: { balance: strangersBalance } }
     const answer = yield* node.ask({ method: "eth_call", params: [call, "latest", overrides] })
@@ -101,14 +101,14 @@ const withCode = (node: RpcNode, account: string, code: string) =>
   })
 
 /** Fails if the provider does not take overrides: it refuses them, or ignores them. */
-export const proveOverrides = Effect.fnUntraced(function* (node: RpcNode, account: string) {
+const proveOverrides = Effect.fnUntraced(function* (node: RpcNode, account: string) {
   const answer = yield* withCode(node, account, answersOne)({ from: stranger, data: "0x" })
   if (answer._tag === "Returned" && answer.value === one) return
   return yield* answeredFailure("refused", "takes no state overrides").of("eth_call")
 })
 
 /** A signature of the account's own key, and the digest that was signed. */
-export interface OwnSignature {
+interface OwnSignature {
   readonly digest: Uint8Array
   /** r, s and v of 65 bytes. */
   readonly signature: Uint8Array

@@ -106,7 +106,7 @@ export const Details = ({ transaction, relayer, network }: Context & { readonly 
             evm?.calls?.map(({ to, value }, index) => (
               <>
                 {index > 0 && ", "}
-                <Code key={index} text={to} /> {value !== "0" && <Amount value={value} unit={unit} />}
+                <Code key={index} text={to} /> {value !== 0n && <Amount value={value} unit={unit} />}
               </>
             ))
           ],
