@@ -52,6 +52,40 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console
     })
   )
 
+  it.effect("shows who tops a relayer up, what its limit leaves, and why it is not topped up", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const path = "/api/v1/relayers/dev-evm/explain"
+      const report = {
+        from: "treasury",
+        used: String(10n ** 18n),
+        left: "0",
+        transaction_id: "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b",
+        code: "top_up_capped",
+        since: "2026-01-02T03:04:05.678Z",
+        reason: "The balance is low.",
+        next: "It is topped up later."
+      }
+      const shown = yield* open({
+        answer: (asked) =>
+          asked.path.endsWith("/explain") ? { ...objectOf(recorded(path)), top_up: report } : undefined
+      })
+      yield* Effect.promise(async () => {
+        await shown.goto("relayers/dev-evm")
+        await shown.shows("Top-ups", "dt")
+        const fact = factsOf(shown, "Details").find((one) => one.startsWith("Top-ups")) ?? assert.fail("no fact")
+        assert.match(fact, /^Top-ups from treasury · used in 24 hours: 1 ETH · left: 0 ETH · a payment is open/)
+        assert.include(fact, "top_up_capped")
+        const [link] = shown.named("a", "a payment is open")
+        assert.include(
+          link?.getAttribute("href") ?? "",
+          `/console/transactions/${report.transaction_id}?relayer=treasury`
+        )
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+
   it.effect("shows the nonces of service and chain, and clears a range after a question", () =>
     Effect.gen(function* () {
       const { open, recorded } = yield* ConsoleWindow

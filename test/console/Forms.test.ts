@@ -94,6 +94,31 @@ describe("forms", () => {
     })
   })
 
+  it("take a top-up in the unit of the chain, and remove it as a whole when nothing of it is left", () => {
+    const form = forms["EvmPolicy"] ?? []
+    const entered = {
+      "top_up.from": "treasury",
+      "top_up.below": "0.05",
+      "top_up.to": "0.2",
+      "top_up.max_per_day": "1",
+      min_balance: "0.01"
+    }
+    const { json, problems } = patchOf(form, {}, entered, ether)
+    assert.deepStrictEqual(problems, {})
+    assert.deepStrictEqual(json, {
+      min_balance: String(10n ** 16n),
+      top_up: {
+        from: "treasury",
+        below: String(5n * 10n ** 16n),
+        to: String(2n * 10n ** 17n),
+        max_per_day: String(10n ** 18n)
+      }
+    })
+    assert.deepStrictEqual(patchOf(form, entered, { min_balance: "0.01" }, ether).json, { top_up: null })
+    const partly = patchOf(form, entered, { ...entered, "top_up.to": "" }, ether).json
+    assert.deepStrictEqual(partly, { top_up: { to: null } })
+  })
+
   it("keep the unit in which an amount was typed when the network becomes known", () => {
     const form = forms["SendEvmTransactionRequest"] ?? []
     const wei = unitOf("evm", "sepolia", undefined)

@@ -174,6 +174,12 @@ export const words = {
     privateUrls: "Private RPC URLs",
     privateUrlsHint:
       "They get its private transactions, instead of those of its network, and keep them from everybody until they are mined. Empty: those of its network.",
+    topUp: "Top-ups",
+    topUpFrom: "from",
+    topUpUsed: "used in 24 hours",
+    topUpLeft: "left",
+    topUpOpen: "a payment is open",
+    topUpSince: "not topped up for",
     noPrivateUrl: "none: its sends are refused",
     somePrivate: "for sends that ask for it",
     eachPrivate: (seconds: number | undefined) =>

@@ -241,6 +241,16 @@ export const changesOf = (form: Form, before: Entered, after: Entered, native: U
     .map(({ name }) => ({ name, before: before[name] ?? "", after: after[name] ?? "" }))
 }
 
+/** Objects that are there with their fields or not at all. */
+const wholes = ["top_up"]
+
+/** The object to which the field belongs, if nothing of it is entered any more. Otherwise the field itself. */
+const emptied = (form: Form, { name }: FormField, after: Entered): string => {
+  const whole = wholes.find((one) => name.startsWith(`${one}.`))
+  const others = whole === undefined ? [] : form.filter((field) => field.name.startsWith(`${whole}.`))
+  return whole !== undefined && others.every((field) => (after[field.name] ?? "").trim() === "") ? whole : name
+}
+
 /** The merge patch (RFC 7396) of the changed fields: an emptied field is null. */
 export const patchOf = (form: Form, before: Entered, after: Entered, native: Unit): Made => {
   const changed = new Set(changesOf(form, before, after, native).map(({ name }) => name))
@@ -248,7 +258,7 @@ export const patchOf = (form: Form, before: Entered, after: Entered, native: Uni
   const problems: Record<string, Problem> = {}
   for (const field of form.filter(({ name }) => changed.has(name))) {
     const made = entry(field, after, native)
-    if (made === undefined) put(json, field.name, null)
+    if (made === undefined) put(json, emptied(form, field, after), null)
     else if ("problem" in made) problems[field.name] = made.problem
     else put(json, field.name, made.value)
   }

@@ -15,6 +15,9 @@ import { queries } from "./Registry.ts"
 
 export type { BalanceTrend, Relayer, RelayerExplanation, RelayerStatus, ShownSequences }
 
+/** Of a relayer that gets top-ups. */
+export type TopUpReport = NonNullable<RelayerExplanation["top_up"]>
+
 const readQuery = queryReader(RelayerQuery)
 
 const readPatch = bodyReader(UpdateRelayer)

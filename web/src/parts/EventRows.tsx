@@ -18,8 +18,8 @@ const text = words.events
 
 const toneOf = (type: string): Tone => {
   if (/\.(disabled|failed|reorged|reorged_final|degraded)$/.test(type)) return "bad"
-  if (/\.(held|low_balance|delegate_changed|expired|paused)$/.test(type)) return "warn"
-  return /\.(confirmed|enabled|recovered|resumed)$/.test(type) ? "ok" : "info"
+  if (/\.(held|top_up_held|low_balance|delegate_changed|expired|paused)$/.test(type)) return "warn"
+  return /\.(confirmed|enabled|recovered|resumed|top_up_sent)$/.test(type) ? "ok" : "info"
 }
 
 const columns: ReadonlyArray<Column<Row>> = [

@@ -299,9 +299,8 @@ const makeSimulation = Effect.gen(function* () {
 
   const askNode = Effect.fnUntraced(function* (node: RpcNode, body: Body, sender: EvmSender) {
     const { relayer, numbers } = sender
-    const { authorization_list: list } = requestOfBody(body)
     const route = routeOf(body, evmTermsOf(sender))
-    const call = { from: relayer.address, ...wireOf(body, relayer.address), ...present("authorization_list", list) }
+    const call = { from: relayer.address, ...wireOf(requestOfBody(body), relayer.address) }
     const [head, balance, estimate, dataFee, noopDataFee, code] = yield* Effect.all(
       [
         node.call(blockAt("latest")),

@@ -68,7 +68,7 @@ const enoughGas: FieldRule = (request) => {
   if (gas_limit === undefined) {
     return simulate === false ? violation("gas_limit", "is required if simulate is false") : undefined
   }
-  const least = minimumGas(gasCallOf({ ...wireOf(request, anyAccount), ...present("authorization_list", list) }))
+  const least = minimumGas(gasCallOf(wireOf(request, anyAccount)))
   const what = list === undefined ? "this data" : "this data and these authorizations"
   return gas_limit < least ? violation("gas_limit", `must be at least ${least} for ${what}`) : undefined
 }

@@ -46,8 +46,7 @@ const gasLimitOf = ({ transaction, terms, view }: Situation<Evm, Seen>): bigint 
   if (request.gas_limit !== undefined) return request.gas_limit
   const { estimate } = view
   if (estimate?._tag === "Gas") return estimatedLimitOf(estimate.gas, gasCapsOf(view.head, terms.network))
-  const { authorization_list: list } = request
-  return minimumGas(gasCallOf({ ...wireOf(request, terms.address), ...present("authorization_list", list) }))
+  return minimumGas(gasCallOf(wireOf(request, terms.address)))
 }
 
 const chargedOf = (situation: Situation<Evm, Seen>) => chargesOf(gasLimitOf(situation), situation.view)

@@ -1,11 +1,12 @@
 // The summary of a relayer: its balance and providers as the chain sees them, and its open transactions.
+import type { Unit } from "../../data/Amounts.ts"
 import { isOfNetwork } from "../../../../src/client/Networks.ts"
 import { privateUrlsOf, unitOf } from "../../data/Chains.ts"
 import { isAboutRelayer } from "../../data/EventFilter.ts"
 import { networkList } from "../../data/Networks.ts"
 import type { Versioned } from "../../data/Pages.ts"
 import { relayerExplanation, relayerStatus } from "../../data/Relayers.ts"
-import type { Relayer, RelayerStatus } from "../../data/Relayers.ts"
+import type { Relayer, RelayerStatus, TopUpReport } from "../../data/Relayers.ts"
 import { latency } from "../../data/Times.ts"
 import { may, sessionState } from "../../data/Session.ts"
 import { openStatuses, transactionPage } from "../../data/Transactions.ts"
@@ -70,11 +71,49 @@ const privatelyOf = (relayer: Relayer, urls: ReadonlyArray<string> | undefined) 
   )
 }
 
+/** From which relayer the account is topped up, what is left of its limit, and what keeps it from being topped up. */
+const TopUp = ({
+  topUp,
+  unit,
+  payer
+}: {
+  readonly topUp: TopUpReport
+  readonly unit: Unit
+  readonly payer: string
+}) => (
+  <>
+    {text.topUpFrom} <ResourceLink type="relayer" id={payer} /> · {text.topUpUsed}:{" "}
+    <Amount value={topUp.used} unit={unit} /> · {text.topUpLeft}: <Amount value={topUp.left} unit={unit} />
+    {topUp.transaction_id !== undefined && (
+      <>
+        {" · "}
+        <a
+          class="l"
+          href={`/console/transactions/${encodeURIComponent(topUp.transaction_id)}?relayer=${encodeURIComponent(payer)}`}
+        >
+          {text.topUpOpen}
+        </a>
+      </>
+    )}
+    {topUp.code !== undefined && (
+      <>
+        {" "}
+        <Tag {...mark("warn", topUp.code)} />{" "}
+        {topUp.since !== undefined && (
+          <span class="mut">
+            {text.topUpSince} <Age at={topUp.since} />
+          </span>
+        )}
+      </>
+    )}
+  </>
+)
+
 const Details = ({ relayer, status }: { readonly relayer: Relayer; readonly status: RelayerStatus }) => {
   const networks = useQuery(networkList).value
-  const delegate = useQuery(relayerExplanation(relayer.id)).value?.delegate
   const unit = unitOf(relayer.network_type, relayer.network, networks)
   const minimum = relayer.policies?.min_balance
+  const { delegate, top_up: topUp } = useQuery(relayerExplanation(relayer.id)).value ?? {}
   return (
     <div class="pad">
       <Facts
@@ -92,6 +131,7 @@ const Details = ({ relayer, status }: { readonly relayer: Relayer; readonly stat
             )
           ],
           [text.delegate, delegate !== undefined && <Code text={delegate} />],
+          [text.topUp, topUp !== undefined && <TopUp topUp={topUp} unit={unit} payer={topUp.from} />],
           [text.privateUrls, privatelyOf(relayer, privateUrlsOf(relayer, networks))],
           [text.network, <ResourceLink type="network" id={`${relayer.network_type}:${relayer.network}`} />],
           [text.signer, <ResourceLink type="signer" id={relayer.signer_id} />],
