@@ -132,9 +132,9 @@ describe("the services of the test kit", () => {
       yield* (yield* TestChain).holdBack(true)
       const open = yield* transactions.send(id, Programs.payment)
       const attempts = [
-        transactions.send(id, listed),
-        transactions.sendBatch(id, { transactions: [listed] }),
-        transactions.replace(id, open.id, listed)
+        Effect.asVoid(transactions.send(id, listed)),
+        Effect.asVoid(transactions.sendBatch(id, { transactions: [listed] })),
+        Effect.asVoid(transactions.replace(id, open.id, listed))
       ]
       for (const attempt of attempts) {
         const refused = yield* Effect.flip(attempt)
