@@ -102,9 +102,6 @@ export const CheckedEvmAddress = checked(
   "^0x([0-9a-f]{40}|[0-9A-F]{40})$"
 )
 
-/** Whether an address of evm has a checksum (EIP-55). */
-export const isMixedCase = (address: string): boolean => /[a-f]/.test(address) && /[A-F]/.test(address.slice(2))
-
 /** In a request: a contract, and the first four bytes of the data that it is called with. `0x` alone: it is sent no data. */
 export const CheckedEvmCall = checked(
   /^0x[0-9a-fA-F]{40}:0x([0-9a-fA-F]{8})?$/u,

@@ -201,7 +201,7 @@ const serializable = ({
 })
 
 /** The 32 bytes that an authority signs: keccak256(0x05 ‖ rlp([chain_id, address, nonce])). */
-export const authorizationDigest = Effect.fnUntraced(function* ({
+const authorizationDigest = Effect.fnUntraced(function* ({
   chainId,
   address,
   nonce

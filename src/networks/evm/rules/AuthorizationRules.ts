@@ -11,7 +11,7 @@ import { delegateOf, isDelegated, isForeignCode, noDelegate, standingOfList } fr
 import type { ListStanding, SignedAuthorization } from "./Authorizations.ts"
 import type { Evm, EvmTerms, Request, Seen } from "./Evm.ts"
 
-export const listField = "authorization_list"
+const listField = "authorization_list"
 
 /** The field of an entry, or one inside of it. */
 export const entryField = (index: number, member?: string): string =>

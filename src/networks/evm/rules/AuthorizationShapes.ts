@@ -6,7 +6,7 @@ import type { Authorization } from "./Authorizations.ts"
 import { maxNonce } from "./EvmNumbers.ts"
 
 /** Entries of one list. Each costs tens of thousands of gas. */
-export const maxAuthorizations = 10
+const maxAuthorizations = 10
 
 type Read<A> = Result.Result<A, ReadonlyArray<Violation>>
 
@@ -225,7 +225,7 @@ const readRlp = (text: string): Read<Authorization> => {
 }
 
 /** What a caller gives as an entry, in one of the shapes. A violation without a field is about the entry as a whole. */
-export const readAuthorization = (given: unknown): Read<Authorization> => {
+const readAuthorization = (given: unknown): Read<Authorization> => {
   if (Predicate.isString(given)) return readRlp(given)
   return Predicate.isObject(given) ? readObject(given) : wrong("", notRlp)
 }
@@ -311,7 +311,7 @@ interface EncodedAuthorization {
   readonly s: string
 }
 
-export const encodeAuthorization = ({
+const encodeAuthorization = ({
   chainId,
   address,
   nonce,

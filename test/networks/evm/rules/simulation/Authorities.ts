@@ -12,7 +12,7 @@ const user = `0x${"a1".repeat(20)}`
 const wanted = `0x${"de".repeat(20)}`
 const other = `0x${"0b".repeat(20)}`
 
-export const entryOf = (nonce: number): SignedAuthorization => ({
+const entryOf = (nonce: number): SignedAuthorization => ({
   chainId: 31_337,
   address: wanted,
   nonce,
