@@ -59,7 +59,7 @@ const domain: ReadonlyArray<Override> = [
   restrict("src/domain/index.ts", domainAlone, onlyRules),
   restrict("src/domain/*/**", domainAlone, noNetwork(...networkTypes)),
   // The checksum of an address is a hash.
-  restrict("src/domain/chain/Eip55.ts", noNetwork(...networkTypes)),
+  restrict("src/domain/chain/MistypedAddresses.ts", noNetwork(...networkTypes)),
   restrict("src/networks/core/**", domainAlone, noNetwork(...networkTypes)),
   ...networkTypes.map((type) =>
     restrict(`src/networks/${type}/rules/**`, domainAlone, onlyRules, noNetwork(...otherTypes(type)))

@@ -1,9 +1,28 @@
 // Addresses that have the form of their network type and are none: a digit of them was mistyped. Stored ones stay readable, so that
 // the schemas of policies and limits do not check them: who accepts a request does.
+import { keccak_256 } from "@noble/hashes/sha3.js"
 import type { NetworkType } from "../network/Network.ts"
 import type { Violation } from "../request/Request.ts"
-import { hasWrongChecksum } from "./Eip55.ts"
 import { parseAddress } from "./StrKey.ts"
+
+// The checksum of EIP-55: the case of the letters of an evm address, by keccak-256 of its digits.
+
+/** The address with the case that EIP-55 gives its letters. */
+export const toChecksum = (address: string): string => {
+  const digits = address.slice(2).toLowerCase()
+  const hash = keccak_256(new TextEncoder().encode(digits))
+  const cased = [...digits].map((digit, index) => {
+    const half = ((hash[index >> 1] ?? 0) >> (index % 2 === 0 ? 4 : 0)) & 15
+    return half >= 8 ? digit.toUpperCase() : digit
+  })
+  return `0x${cased.join("")}`
+}
+
+/** Letters in one case are no checksum. */
+const isMixedCase = (address: string): boolean => /[a-f]/.test(address) && /[A-F]/.test(address.slice(2))
+
+/** Whether an address claims a checksum that is not its own. */
+const hasWrongChecksum = (address: string): boolean => isMixedCase(address) && toChecksum(address) !== address
 
 /** Bytes of a key of solana. */
 const keyBytes = 32

@@ -8,7 +8,7 @@ import {
   CheckedSolanaAddress,
   CheckedStellarAddress
 } from "../../../src/domain/chain/Amount.ts"
-import { toChecksum } from "../../../src/domain/chain/Eip55.ts"
+import { toChecksum } from "../../../src/domain/chain/MistypedAddresses.ts"
 import {
   addressFault,
   mistypedIn,

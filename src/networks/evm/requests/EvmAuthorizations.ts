@@ -11,12 +11,9 @@ import { codeOf, countAt } from "../chain/EvmCalls.ts"
 import { entryField, factViolations, withFacts } from "../rules/AuthorizationRules.ts"
 import type { EntryFacts } from "../rules/AuthorizationRules.ts"
 import type { Authorization, SignedAuthorization } from "../rules/Authorizations.ts"
-import type { EvmTarget, Signed } from "../rules/Evm.ts"
+import type { EvmTarget } from "../rules/Evm.ts"
 import { authorizationPatience } from "../rules/EvmNumbers.ts"
-import type { ReplaceEvmTransaction, SendEvmTransaction } from "../rules/EvmSchemas.ts"
 import type { makeRelayerNodes } from "./EvmSenders.ts"
-
-type Body = SendEvmTransaction | ReplaceEvmTransaction
 
 type List = ReadonlyArray<SignedAuthorization>
 
@@ -35,18 +32,13 @@ const signersOf = Effect.fnUntraced(function* (list: ReadonlyArray<Authorization
   return { violations, signed }
 })
 
-/** The body with the signers of its authorizations. A `prefix` stands before the fields in errors. */
-export const withSigners = Effect.fnUntraced(function* <B extends Body>(
-  body: B,
-  prefix = ""
-): Effect.fn.Return<Signed<B>, BadRequest> {
-  const { authorization_list: list, ...others } = body
-  if (list === undefined) return others
+/** The list with the signer of each entry. A `prefix` stands before the fields in errors. */
+export const withSigners = Effect.fnUntraced(function* (list: ReadonlyArray<Authorization>, prefix = "") {
   const { signed, violations } = yield* signersOf(list)
   if (violations.length > 0) {
     return yield* BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
   }
-  return { ...others, authorization_list: signed }
+  return signed
 })
 
 const readEntry = Effect.fnUntraced(function* (node: RpcNode, { address, authority }: SignedAuthorization) {
@@ -98,8 +90,7 @@ export const makeAuthorizations = Effect.fnUntraced(function* (nodes: Effect.Suc
   })
 
   /** What keeps the list from being accepted, and the list with what is worth a warning. */
-  return Effect.fnUntraced(function* (list: List | undefined, target: EvmTarget) {
-    if (list === undefined) return { violations: [], list: undefined }
+  return Effect.fnUntraced(function* (list: List, target: EvmTarget) {
     const relayers = yield* targets.accountsAmong(
       "evm",
       list.map(({ authority }) => authority)

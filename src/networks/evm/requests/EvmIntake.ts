@@ -80,6 +80,17 @@ const faultsOf = ({ to }: Readonly<Record<string, unknown>>) =>
 /** A body whose authorizations have their signers. */
 type Body = Signed<SendEvmTransaction>
 
+/** The body with the signers of its authorizations. A `prefix` stands before the fields in errors. */
+const signedBody = <B extends SendEvmTransaction | ReplaceEvmTransaction>(
+  body: B,
+  prefix = ""
+): Effect.Effect<Signed<B>, BadRequest> => {
+  const { authorization_list: list, ...others } = body
+  return list === undefined
+    ? Effect.succeed(others)
+    : Effect.map(withSigners(list, prefix), (signed) => ({ ...others, authorization_list: signed }))
+}
+
 /** The route of a transaction is its own: a replacement is not compared with what the policy says of later sends. */
 type OwnRoute = Pick<Transaction<Evm>, "route">
 
@@ -106,7 +117,7 @@ const ownCallViolation = (
 
 /** Those of `violations` that only the relayer's policy forbids. */
 export const policyViolations = Effect.fnUntraced(function* (given: SendEvmTransaction, target: EvmTarget) {
-  const body = yield* withSigners(given)
+  const body = yield* signedBody(given)
   return policyViolationsOf(body, yield* admissionOf(target))
 })
 
@@ -333,7 +344,7 @@ const makeSimulation = Effect.gen(function* () {
     { target, account }: Sender<Evm>,
     { limits, forbidden }: SimulationLimits
   ) {
-    const body = yield* withSigners(given)
+    const body = yield* signedBody(given)
     const sender = evmSenderOf(target, account)
     const reserved = yield* ledger.reserved(account)
     const ask = nodes.first(account.relayerId, sender.numbers.chainId, (node) => askNode(node, body, sender))
@@ -344,8 +355,9 @@ const makeSimulation = Effect.gen(function* () {
     const undelegated =
       body.calls === undefined || (yield* mayBatch(account)) ? undefined : { field: "calls", message: notDelegatedText }
     const found = [limit, own, undelegated, privateViolation(body, terms)].filter((one) => one !== undefined)
-    const listed = yield* judge(body.authorization_list, target)
-    const violations = [...(yield* requestViolations(body, target)), ...listed.violations, ...found]
+    const { authorization_list: list } = body
+    const listed = list === undefined ? [] : (yield* judge(list, target)).violations
+    const violations = [...(yield* requestViolations(body, target)), ...listed, ...found]
     return simulationOf(requestOfBody(body), sender, { ...known, reserved }, violations)
   })
 })
@@ -440,10 +452,10 @@ export const make = Effect.gen(function* () {
     if (all.length > 0) return yield* refuse(all)
     const limit = limitViolation(body, limits)
     if (limit !== undefined) return yield* TransactionLimitExceeded.of(limit, prefix)
+    if (body.authorization_list === undefined) return body
     // The chain is asked about nothing that is refused anyway.
     const { violations, list } = yield* judge(body.authorization_list, target)
-    if (violations.length > 0) return yield* refuse(violations)
-    return list === undefined ? body : { ...body, authorization_list: list }
+    return violations.length > 0 ? yield* refuse(violations) : { ...body, authorization_list: list }
   })
 
   /** Without a private URL nobody could get the bytes. */
@@ -464,7 +476,7 @@ export const make = Effect.gen(function* () {
     faultsOf,
     namesOf: ({ external_id }) => Effect.succeed(present("externalId", external_id)),
     admit: Effect.fnUntraced(function* (given, { account, target }, { now, ...allowance }) {
-      const signed = yield* withSigners(given, allowance.prefix)
+      const signed = yield* signedBody(given, allowance.prefix)
       const body = yield* check(signed, target, allowance)
       const terms = evmTermsOf(target)
       yield* checkDelegated(body, account)
@@ -486,7 +498,7 @@ export const make = Effect.gen(function* () {
       return admitted
     }),
     admitReplacement: Effect.fnUntraced(function* (replacement, { target }, { transaction, ...allowance }) {
-      const given = yield* withSigners(replacement, allowance.prefix)
+      const given = yield* signedBody(replacement, allowance.prefix)
       // What is kept has to be allowed as if it came now.
       const kept = present("authorization_list", newestRequest(transaction).authorization_list)
       const body = yield* check({ ...kept, ...given }, target, allowance, transaction)

@@ -311,14 +311,7 @@ interface EncodedAuthorization {
   readonly s: string
 }
 
-const encodeAuthorization = ({
-  chainId,
-  address,
-  nonce,
-  yParity,
-  r,
-  s
-}: Authorization): EncodedAuthorization => ({
+const encodeAuthorization = ({ chainId, address, nonce, yParity, r, s }: Authorization): EncodedAuthorization => ({
   chain_id: chainId,
   address,
   nonce,
