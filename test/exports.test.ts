@@ -19,6 +19,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer Authentication",
     "effect-relayer ChainAccess",
     "effect-relayer Claims",
+    "effect-relayer Delegations",
     "effect-relayer Deliveries",
     "effect-relayer Draining",
     "effect-relayer EventFeed",

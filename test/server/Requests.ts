@@ -34,6 +34,6 @@ export const ownRelayer = (more: object = {}) => made("relayers", { ...evmRelaye
 
 /** Whether an operation is about transactions: those need a chain, and have a test of their own. */
 export const isAboutTransactions = (operation: string): boolean =>
-  /\/(transactions|sign|sign-typed-data|sign-transaction|rpc|nonce|channels)(\/|$)/.test(operation)
+  /\/(transactions|sign|sign-typed-data|sign-transaction|rpc|nonce|channels|delegation)(\/|$)/.test(operation)
 
 export const inRelayer = "/api/v1/relayers/{relayer_id}"

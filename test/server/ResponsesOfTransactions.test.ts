@@ -4,12 +4,16 @@ import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer, Schedule } from "effect"
 import * as Anvil from "../../testkit/Anvil.ts"
 import * as Documented from "../../testkit/Documented.ts"
+import { executorCode } from "../../testkit/Executors.ts"
 import * as Prepared from "../../testkit/Prepared.ts"
 import * as Receiver from "../../testkit/Receiver.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 import { inRelayer, isAboutTransactions, made, send, unusedName } from "./Requests.ts"
 
 const to = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+
+/** A contract that makes many calls for accounts that delegate to it. */
+const executor = `0x${"e7".repeat(20)}`
 
 /** Real time. Blocks come every second; a busy machine needs longer. */
 const patience = "60 seconds"
@@ -18,6 +22,7 @@ const tenEther = "0x8ac7230489e80000"
 
 const make = Effect.gen(function* () {
   const chain = yield* Anvil.start({ blockTime: 1 })
+  yield* chain.call("anvil_setCode", [executor, executorCode])
   const receiver = yield* Receiver.make
   const network = { name: "anvil", from: "sepolia", network_type: "evm", chain_id: 31_337, required_confirmations: 1 }
   yield* Prepared.create("networks", {
@@ -168,7 +173,10 @@ const successes: Readonly<Record<string, Request>> = {
   [`get ${inRelayer}/nonce`]: onNewRelayer(),
   [`post ${inRelayer}/nonce/resync`]: onNewRelayer(body({ answer: "give_up" })),
   [`post ${inRelayer}/nonce/clear`]: onNewRelayer(body({ from: 5, to: 6 })),
-  [generation]: onNewRelayer()
+  [generation]: onNewRelayer(),
+  [`get ${inRelayer}/delegation`]: onNewRelayer(),
+  [`post ${inRelayer}/delegation`]: onNewRelayer(body({ address: executor })),
+  [`delete ${inRelayer}/delegation`]: onNewRelayer()
 }
 
 const channelsRelease = `post ${inRelayer}/channels/release`

@@ -1,5 +1,5 @@
 // Addresses that have the form of their network type and are none: a digit of them was mistyped. Stored ones stay readable, so that
-// the schemas of policies and limits do not check them: who accepts a request does.
+// the schemas of policies and limits do not check them: the services do when they accept a request.
 import { keccak_256 } from "@noble/hashes/sha3.js"
 import type { NetworkType } from "../network/Network.ts"
 import type { Violation } from "../request/Request.ts"

@@ -57,7 +57,7 @@ const canUse = ({ disabled_reason, paused }: Relayer): boolean =>
 type Due = Extract<Look, { readonly _tag: "Due" }>
 
 /** What one look at a relayer has found: what it was decided by, and what is to be paid. */
-interface Wanted {
+interface WantedPayment {
   readonly target: RelayerTarget
   readonly policy: TopUp
   readonly state: TopUpState
@@ -173,7 +173,7 @@ const make = Effect.gen(function* () {
    * Accepts the payment if nothing has changed since it was decided: no other payment was made, both relayers are as they were read, and the
    * limits leave enough. Both rows are locked by their numbers, so that payments of one payer follow each other.
    */
-  const accept = Effect.fnUntraced(function* ({ due, policy, state, target }: Wanted, payer: Payer) {
+  const accept = Effect.fnUntraced(function* ({ due, policy, state, target }: WantedPayment, payer: Payer) {
     const { sender } = payer.found
     const { relayer } = target
     const number = seqOf(target.version)
@@ -219,7 +219,7 @@ const make = Effect.gen(function* () {
     return paid
   }, transaction)
 
-  const pay = Effect.fnUntraced(function* (wanted: Wanted) {
+  const pay = Effect.fnUntraced(function* (wanted: WantedPayment) {
     const { due, policy, state, target } = wanted
     if (state.from_id === undefined || state.payer_has_restored) return held("payer_unavailable")
     // Before the rest of it is read: a change in between makes the decision stale.

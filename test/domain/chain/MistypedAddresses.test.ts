@@ -8,12 +8,12 @@ import {
   CheckedSolanaAddress,
   CheckedStellarAddress
 } from "../../../src/domain/chain/Amount.ts"
-import { toChecksum } from "../../../src/domain/chain/MistypedAddresses.ts"
 import {
   addressFault,
   mistypedIn,
   mistypedInNetwork,
-  mistypedLimits
+  mistypedLimits,
+  toChecksum
 } from "../../../src/domain/chain/MistypedAddresses.ts"
 import { decodeObject } from "../../../src/domain/configuration/Document.ts"
 import { decodeBase58 } from "../../../src/networks/solana/rules/Wire.ts"

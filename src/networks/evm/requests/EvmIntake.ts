@@ -56,7 +56,7 @@ import {
 import type { SignedAuthorization } from "../rules/Authorizations.ts"
 import { delegatedIn } from "../rules/Delegation.ts"
 import { isEstimatedPrivately, requestOfBody } from "../rules/Evm.ts"
-import type { Estimate, Evm, EvmTarget, EvmTerms, Head, Request, Signed } from "../rules/Evm.ts"
+import type { Estimate, Evm, EvmTarget, EvmTerms, Head, Request, SignedBody } from "../rules/Evm.ts"
 import { transactionGas } from "../rules/EvmNumbers.ts"
 import type { NetworkNumbers } from "../rules/EvmNumbers.ts"
 import { evmRules } from "../rules/EvmRules.ts"
@@ -78,13 +78,13 @@ const faultsOf = ({ to }: Readonly<Record<string, unknown>>) =>
   Effect.succeed(isAddress(to) ? [checksumFault(to)].filter((fault) => fault !== undefined) : [])
 
 /** A body whose authorizations have their signers. */
-type Body = Signed<SendEvmTransaction>
+type Body = SignedBody<SendEvmTransaction>
 
 /** The body with the signers of its authorizations. A `prefix` stands before the fields in errors. */
 const signedBody = <B extends SendEvmTransaction | ReplaceEvmTransaction>(
   body: B,
   prefix = ""
-): Effect.Effect<Signed<B>, BadRequest> => {
+): Effect.Effect<SignedBody<B>, BadRequest> => {
   const { authorization_list: list, ...others } = body
   return list === undefined
     ? Effect.succeed(others)

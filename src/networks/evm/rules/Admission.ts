@@ -18,7 +18,7 @@ import type { Moment } from "../../core/TransactionValues.ts"
 import { delegateViolations, isAuthority, listViolations } from "./AuthorizationRules.ts"
 import { batchFaults, policyFaults, wireOf } from "./Batch.ts"
 import { byteLength, gasCallOf, givenFees, minimumGas } from "./Costs.ts"
-import type { EvmTarget, EvmTerms, Request, Signed } from "./Evm.ts"
+import type { EvmTarget, EvmTerms, Request, SignedBody } from "./Evm.ts"
 import { initCode, networkNumbers, privateValidity } from "./EvmNumbers.ts"
 import { SendEvmTransaction } from "./EvmSchemas.ts"
 import { maxFeeOf } from "./Market.ts"
@@ -135,7 +135,7 @@ export const ownCodeCall: Violation = {
 }
 
 /** A body whose authorizations have their signers. */
-type Body = Signed<SendEvmTransaction>
+type Body = SignedBody<SendEvmTransaction>
 
 type Rule = (request: Body, admission: Admission) => Violation | undefined
 

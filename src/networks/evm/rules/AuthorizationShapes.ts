@@ -237,7 +237,7 @@ const issueOf = (violations: ReadonlyArray<Violation>): SchemaIssue.Issue => {
   })
   const [first, ...others] = parts
   if (first === undefined) return new SchemaIssue.InvalidValue({ message: notRlp })
-  return others.length === 0 ? first : new SchemaIssue.Composite(Given.ast, [first, ...others])
+  return others.length === 0 ? first : new SchemaIssue.Composite(GivenEntry.ast, [first, ...others])
 }
 
 const exampleWord = `0x${"1a".repeat(32)}`
@@ -274,7 +274,7 @@ const contentSchema = {
 } as const
 
 /** JSON of any of the shapes. */
-const Given = Schema.Unknown.annotate({
+const GivenEntry = Schema.Unknown.annotate({
   expected: "an authorization",
   contentMediaType: "application/json",
   contentSchema
@@ -320,7 +320,7 @@ const encodeAuthorization = ({ chainId, address, nonce, yParity, r, s }: Authori
   s
 })
 
-const AuthorizationEntry = Given.pipe(
+const AuthorizationEntry = GivenEntry.pipe(
   Schema.decodeTo(
     Entry,
     SchemaTransformation.transformEffect({

@@ -356,7 +356,7 @@ export interface Request {
 }
 
 /** A body whose authorizations have their signers. */
-export type Signed<Body extends SendEvmTransaction | ReplaceEvmTransaction> = Omit<Body, "authorization_list"> &
+export type SignedBody<Body extends SendEvmTransaction | ReplaceEvmTransaction> = Omit<Body, "authorization_list"> &
   Pick<Request, "authorization_list">
 
 /** The fields of a body that decide about its effect and its price. */
@@ -396,7 +396,7 @@ const canonicalEntry = ({
 })
 
 /** What a body asks for. The rest of it says how the service handles the transaction. */
-export const requestOfBody = (body: Signed<SendEvmTransaction> | Signed<ReplaceEvmTransaction>): Request => {
+export const requestOfBody = (body: SignedBody<SendEvmTransaction> | SignedBody<ReplaceEvmTransaction>): Request => {
   const { calls } = body
   const request = Struct.pick(body, effective)
   const { authorization_list: list } = request
