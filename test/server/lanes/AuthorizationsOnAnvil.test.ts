@@ -1,4 +1,5 @@
-// Calls of a user without ether, which a relayer pays for, on a real node. Its oracle is the storage of the user's account.
+// Calls of a user without ether, which a relayer pays for, on a real node. Its oracle is the storage of the account of the user.
+// Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { privateKeyToAccount } from "viem/accounts"

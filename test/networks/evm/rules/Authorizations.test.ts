@@ -459,6 +459,14 @@ const atTheCount: ReadonlyArray<Case> = [
     now + late
   ],
   [
+    "that is private and refused for its order, with others behind",
+    "Ask none",
+    carrying({ route: { kind: "private", since: now }, attempts: [refusedForOrder] }),
+    lane({ terms: { ...on(), hasPrivateProviders: true }, others: others({ inFlight: 2 }) }),
+    later(12),
+    now + late
+  ],
+  [
     "that a pool has, with others behind",
     "Sign bump underpriced_bumping",
     carrying(),
