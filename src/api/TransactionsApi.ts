@@ -185,7 +185,7 @@ export class TransactionsApi extends Endpoint.group(
     scope: "transactions:write",
     summary: "Replace a transaction",
     description:
-      "Sends another request at the same nonce. Fees in the request must be more than 10 % above those that were sent. Until the replacement is mined, the former version may still be executed instead of it. `external_id`, `nonce`, `priority` and `not_before` cannot be changed.",
+      "Sends another request at the same nonce. Fees in the request must be more than 10 % above those that were sent. Until the replacement is mined, the former version may still be executed instead of it. `external_id`, `nonce`, `priority` and `not_before` cannot be changed. Authorizations that were sent can be used by anybody until the nonce of their authority has moved, also if the replacement has others.",
     through: [RequestBody],
     params: ofTransaction,
     payload: Json.body(ReplaceTransaction),
@@ -196,7 +196,7 @@ export class TransactionsApi extends Endpoint.group(
     scope: "transactions:write",
     summary: "Cancel a transaction",
     description:
-      "Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may still be executed. With `only_pending=true`, no no-op is ever sent: the response is a transaction with the status `canceled`, also if it was canceled before, or 409 because it was signed or is final, and nothing has changed. A key with `transaction_limits` cancels only what it, or a key that it created, has sent.",
+      "Only a response with the status `canceled` promises that it has no effect of its own; authorizations that were sent can be used by anybody until the nonce of their authority has moved. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may still be executed. With `only_pending=true`, no no-op is ever sent: the response is a transaction with the status `canceled`, also if it was canceled before, or 409 because it was signed or is final, and nothing has changed. A key with `transaction_limits` cancels only what it, or a key that it created, has sent.",
     params: ofTransaction,
     query: CancelQuery,
     success: Envelope.of(TransactionResponse),
