@@ -68,8 +68,24 @@ export const batch: ReadonlyArray<Mutant> = [
       name: "a-delegation-waits-for-quiet",
       rule: "A delegation is signed when nothing else of the lane has a nonce.",
       source,
-      before: "isDelegation(situation.transaction) && placed > 0",
-      after: "isDelegation(situation.transaction) && placed > 1",
+      before: "isDelegation(situation.transaction) && others > 0",
+      after: "isDelegation(situation.transaction) && others > 1",
+      test
+    },
+    {
+      name: "a-delegation-waits-for-its-plan",
+      rule: "A delegation is not signed in one plan with others, which are in flight then.",
+      source,
+      before: "const others = Math.max(survey.placed ?? 0, inFlight)",
+      after: "const others = inFlight > 1 ? inFlight : (survey.placed ?? 0)",
+      test
+    },
+    {
+      name: "calls-without-a-record-need-code",
+      rule: "Many calls whose delegation is not recorded any more have no effect on an account without code.",
+      source,
+      before: "const isThere = needed === undefined ? found !== noCode",
+      after: "const isThere = needed === undefined ? true",
       test
     },
     {
@@ -143,8 +159,8 @@ export const batch: ReadonlyArray<Mutant> = [
       name: "a-delegation-is-judged-by-the-code",
       rule: "A delegation is confirmed only by the code of the account.",
       source,
-      before: "const isThere = found === needed",
-      after: 'const isThere = found !== ""',
+      before: "found !== noCode : found === needed",
+      after: "found !== noCode : true",
       test
     },
     {
@@ -169,8 +185,16 @@ export const batch: ReadonlyArray<Mutant> = [
       name: "a-second-nonce-is-final-at-depth",
       rule: "A second nonce is final when the count at depth is above it.",
       source,
-      before: "const isUsed = view.countAtFinal !== undefined && view.countAtFinal > nonce",
-      after: "const isUsed = true",
+      before: "if (view.countAtFinal === undefined || view.countAtFinal <= nonce) return hold(situation, waits)",
+      after: "if (view.count <= nonce) return hold(situation, waits)",
+      test
+    },
+    {
+      name: "a-second-nonce-is-proven-to-be-used",
+      rule: "A second nonce ends when a block shows what used it, and not by the count of one provider.",
+      source,
+      before: 'if (view.taker === undefined) return [ask<Evm>({ _tag: "Foreign", nonce })]',
+      after: "if (view.taker === undefined) return used",
       test
     },
     {

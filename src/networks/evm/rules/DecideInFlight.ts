@@ -10,7 +10,7 @@ import type { Opinion, Verdict } from "../../core/Rows.ts"
 import { ask, Command, finish, firstOf, isUnsettled, mine } from "../../core/Rules.ts"
 import type { Commands, Finish, Row, Situation } from "../../core/Rules.ts"
 import { currentAttempts, isNoop, isYielding, newestRequest, requestOf } from "../../core/Transaction.ts"
-import type { Attempt, Mined, Receipt, Transaction } from "../../core/Transaction.ts"
+import type { Attempt, Mined, Receipt } from "../../core/Transaction.ts"
 import { maxRequeues } from "../../core/TransactionValues.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import { endOf } from "../../core/Transition.ts"
@@ -30,6 +30,7 @@ import {
   hold,
   intentCause,
   isDropped,
+  isGivenUp,
   isHeldByWords,
   isPassedOver,
   lacksProviders,
@@ -52,10 +53,6 @@ interface Taken {
   readonly hash?: string
   readonly call?: ForeignCall
 }
-
-/** An operator does not wait for the proof, after every provider had the nonce in a final block. */
-const isGivenUp = ({ intent, clearCode }: Transaction<Evm>): boolean =>
-  intent === "clear" && clearCode === "nonce_taken_unproven"
 
 /**
  * The nonce is proven lost, so all bytes of the transaction are dead. A request gets a new nonce, unless the ledger may

@@ -9,9 +9,10 @@ import type { Attempt, Lane, Transaction } from "../../core/Transaction.ts"
 import { codeOf, noDelegate } from "./Authorizations.ts"
 import { maxFeesOf, noopChargesOf, priceType } from "./Costs.ts"
 import type { DelegationRecord, DelegationStage } from "./Delegates.ts"
-import { nonceOf } from "./Evm.ts"
+import { nonceOf, noncesOf } from "./Evm.ts"
 import type { Evm, EvmReceipt, Request, Seen } from "./Evm.ts"
-import { hold, pollNext } from "./InFlight.ts"
+import { hold, isGivenUp, pollNext } from "./InFlight.ts"
+import { takerVerdictOf } from "./LaneNonces.ts"
 import { priceOf } from "./Market.ts"
 
 /** The origin of the row that explains the second nonce of a delegation. */
@@ -83,9 +84,11 @@ export const behindDelegation: Row<Evm, Seen> = (situation) =>
  * would bring it back to an account that runs other code.
  */
 export const awaitsQuiet: Row<Evm, Seen> = (situation) => {
-  const { placed = 0 } = situation.rest.survey
-  return isDelegation(situation.transaction) && placed > 0
-    ? hold(situation, cause("waits_for_delegation", { in_flight: placed }), "lane")
+  const { survey, inFlight } = situation.rest
+  // Those of the same plan are in flight, and not yet in the survey.
+  const others = Math.max(survey.placed ?? 0, inFlight)
+  return isDelegation(situation.transaction) && others > 0
+    ? hold(situation, cause("waits_for_delegation", { in_flight: others }), "lane")
     : undefined
 }
 
@@ -150,14 +153,21 @@ export const unfitFurther = (
   }
 }
 
+/** The code of an account that delegates to nothing. */
+const noCode = codeOf({ address: noDelegate })
+
 // What the account ran at the block of a receipt: without it, the status of a call to the account means nothing.
 
-/** The code that the account has if the attempt did what it is for. Undefined: its effect does not depend on that. */
+/**
+ * The code that the account has if the attempt did what it is for. Undefined: its effect does not depend on that, or what it depended on is no
+ * longer recorded, and any code may be it.
+ */
 const neededCode = (transaction: Transaction<Evm>, attempt: Attempt<Evm>, lane: Lane<Evm>): string | undefined => {
   if (isNoop(attempt)) return undefined
   const { calls, delegate } = requestOf(transaction, attempt)
   if (delegate !== undefined) return codeOf({ address: delegate })
-  return calls === undefined ? undefined : codeOf({ address: delegatedIn(lane)?.delegate ?? noDelegate })
+  const record = delegatedIn(lane)
+  return calls === undefined || record === undefined ? undefined : codeOf({ address: record.delegate })
 }
 
 /** A call that reverted has met code. A delegation outlives a revert, and is there or not. */
@@ -180,7 +190,8 @@ export const askCode = (
     _tag: "CodeAt",
     ordinal: attempt.ordinal,
     receipt,
-    expected: neededCode(transaction, attempt, lane) ?? "0x"
+    // Without a record, no answer is the expected one, which a single provider may give.
+    expected: neededCode(transaction, attempt, lane) ?? ""
   })
 ]
 
@@ -199,7 +210,7 @@ export const judgedByCode = (
   // Old state is pruned: code that is there now was there, because the nonces since are those of the lane.
   const found = receipt.details.code ?? view.codeAt?.code ?? (view.code === needed ? view.code : undefined)
   if (found === undefined) return "unknown"
-  const isThere = found === needed
+  const isThere = needed === undefined ? found !== noCode : found === needed
   if (!isJudgedByCode(transaction, attempt)) {
     return isThere ? undefined : finish({ state: "failed", cause: cause("not_delegated", { block }) })
   }
@@ -219,15 +230,30 @@ const filling = ({ signerRetry, terms, view }: Situation<Evm, Seen>) => {
   return sign<Evm>({ kind: "noop", offer, maxFee: maxFeesOf(offer), cause: cause("gap_filled") })
 }
 
+/** The count of one provider is no proof: the authorization is signed, so a nonce that is not used after all would stay open to anybody. */
+const decideUsed = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm> => {
+  const { transaction, lane, view, now } = situation
+  const used = [finish<Evm>({ state: "failed", cause: cause("used_by_authorization", { nonce }) })] as const
+  const waits = cause("waits_for_delegation", { nonce, count: view.count })
+  if (view.countAtFinal === undefined || view.countAtFinal <= nonce) return hold(situation, waits)
+  if (isGivenUp(transaction)) return used
+  if (view.taker === undefined) return [ask<Evm>({ _tag: "Foreign", nonce })]
+  switch (takerVerdictOf(transaction, noncesOf(lane).address, view, now)._tag) {
+    case "Taken":
+      return used
+    case "Unproven":
+      return hold(situation, cause("nonce_taken_unproven", { nonce, count: view.count }))
+    case "Own":
+    case "NotDeep":
+    case "Behind":
+      return hold(situation, waits)
+  }
+}
+
 export const decideSecond = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   const { transaction, view, signerRetry } = situation
   const nonce = nonceOf(transaction) ?? 0
-  if (view.count > nonce) {
-    const isUsed = view.countAtFinal !== undefined && view.countAtFinal > nonce
-    return isUsed
-      ? [finish({ state: "failed", cause: cause("used_by_authorization", { nonce }) })]
-      : hold(situation, cause("waits_for_delegation", { nonce, count: view.count }))
-  }
+  if (view.count > nonce) return decideUsed(situation, nonce)
   // The delegation has its nonce still to be used: the authorization is applied with it.
   if (view.count < nonce) return hold(situation, cause("waits_for_delegation", { nonce, count: view.count }))
   const filler = filling(situation)

@@ -572,3 +572,7 @@ export const yielded = ({ transaction, view }: Situation<Evm>): Command<Evm> => 
 export const rows = Rows.make<Evm>(({ terms, now }) => nextBlock(terms.network, now))
 
 export const { holdFor: hold, pollNext } = rows
+
+/** An operator does not wait for the proof, after every provider had the nonce in a final block. */
+export const isGivenUp = ({ intent, clearCode }: Transaction<Evm>): boolean =>
+  intent === "clear" && clearCode === "nonce_taken_unproven"

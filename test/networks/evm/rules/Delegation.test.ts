@@ -107,25 +107,23 @@ describe("a delegation", () => {
     ]
   ])
 
-  it("takes two nonces, and nothing else is signed with it", () => {
-    const other = pending({ number: 2 })
-    const candidate = (transaction: typeof other) => ({
-      transaction,
-      terms: { ...terms() },
-      view: seen(),
-      providers: "a"
-    })
+  const signedIn = (transactions: ReadonlyArray<typeof wanted>) => {
     const { signings } = plan(
-      [candidate(wanted), candidate(other)],
+      transactions.map((transaction) => ({ transaction, terms: { ...terms() }, view: seen(), providers: "a" })),
       { lane: laneOf(lane().lane), isDeepReorg: false },
-      totalsOf([wanted, other], {}),
+      totalsOf(transactions, {}),
       now,
       8
     )
-    assert.deepStrictEqual(
-      signings.map(({ transaction, sign }) => [transaction.number, sign.next?.origin]),
-      [[1, "authorization"]]
-    )
+    return signings.map(({ transaction, sign }) => [transaction.number, sign.next?.origin])
+  }
+
+  it("takes two nonces, and nothing else is signed with it", () => {
+    assert.deepStrictEqual(signedIn([wanted, pending({ number: 2 })]), [[1, "authorization"]])
+  })
+
+  it("waits for what is signed in the same plan", () => {
+    assert.deepStrictEqual(signedIn([pending(), { ...wanted, number: 2 }]), [[1, undefined]])
   })
 
   it("cannot be canceled or replaced once it is signed", () => {
@@ -195,9 +193,41 @@ describe("the second nonce", () => {
       seen({ count: 7, countAtFinal: 5 })
     ],
     [
-      "ends when the count at depth is above it",
+      "is looked for when the count at depth is above it",
+      "Ask none",
+      second,
+      lane(),
+      seen({ count: 7, countAtFinal: 7 })
+    ],
+    [
+      "ends when a final block shows its authorization",
       "Finish failed used_by_authorization",
       second,
+      lane(),
+      seen({
+        count: 7,
+        countAtFinal: 7,
+        taker: { _tag: "Authorized", block: 80, blockHash: "0x80", second: "not_configured" }
+      })
+    ],
+    [
+      "is not ended by one provider alone",
+      "Hold transaction nonce_taken_unproven",
+      second,
+      lane(),
+      seen({ count: 7, countAtFinal: 7, taker: { _tag: "Authorized", block: 80, blockHash: "0x80" } })
+    ],
+    [
+      "waits while the provider does not show its blocks",
+      "Hold transaction waits_for_delegation",
+      second,
+      lane(),
+      seen({ count: 7, countAtFinal: 7, taker: { _tag: "Behind" } })
+    ],
+    [
+      "ends without proof if an operator says so",
+      "Finish failed used_by_authorization",
+      { ...second, clearCode: "nonce_taken_unproven" },
       lane(),
       seen({ count: 7, countAtFinal: 7 })
     ],
@@ -322,6 +352,20 @@ describe("many calls", () => {
       executed(),
       delegated(),
       later(2, { minedAt: agreed(), codeAt: {}, code: delegationCode })
+    ],
+    [
+      "fail without any code if their delegation is not recorded any more",
+      "Finish failed not_delegated",
+      executed("0x"),
+      lane(),
+      later(2, { minedAt: agreed() })
+    ],
+    [
+      "are confirmed with any code if their delegation is not recorded any more",
+      "Finish confirmed confirmed",
+      executed(delegationCode),
+      lane(),
+      later(2, { minedAt: agreed() })
     ],
     [
       "are not decided if nobody knows the code at their block",
