@@ -1,11 +1,13 @@
 // The invariants of the state machine over random sequences of everything that can happen.
-import { describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary } from "effect"
 import { property } from "../../../../testkit/Depth.ts"
-import { observe } from "./simulation/Invariants.ts"
-import { live, sent, settleAll } from "./simulation/Scenes.ts"
+import { observe, watch } from "./simulation/Invariants.ts"
+import { live, noFaults, rounds, sent, settleAll } from "./simulation/Scenes.ts"
 import { Steps } from "./simulation/Step.ts"
-import { network } from "./simulation/World.ts"
+import type { Step } from "./simulation/Step.ts"
+import { take } from "./simulation/Steps.ts"
+import { network, transactionOf } from "./simulation/World.ts"
 
 describe("any sequence of events", () => {
   it.prop(
@@ -52,6 +54,54 @@ describe("any sequence of events around authorizations", () => {
     [Listed],
     ([steps]) => {
       const world = sent({ observe })
+      live(world, steps)
+      settleAll(world)
+    },
+    property(300, { size: 60 })
+  )
+})
+
+describe("any sequence of events around delegations", () => {
+  /** Half of the requests make many calls, and each group of them is a delegation instead, or its end. */
+  const Delegating = Arbitrary.map(Steps, (steps) =>
+    steps
+      .filter((step) => step.do !== "Fork")
+      .map((step): Step => {
+        switch (step.do) {
+          case "Accept":
+            return step.offer % 2 === 0 ? step : { do: "Calls", lasts: step.lasts }
+          case "Batch":
+            return { do: "Delegate", ends: step.count }
+          case "Use":
+            return { do: "Stranger" }
+          default:
+            return step
+        }
+      })
+  )
+  const delegate = { do: "Delegate", ends: 0 } as const satisfies Step
+
+  it.prop(
+    "executes nothing twice, reports no wrong end, and explains each second nonce",
+    [Delegating],
+    ([steps]) => {
+      const world = sent({ observe })
+      rounds(world, 4)
+      take(world, delegate, watch)
+      live(world, [{ do: "Assign", faults: noFaults }, ...steps])
+      settleAll(world)
+    },
+    property(300, { size: 60 })
+  )
+
+  it.prop(
+    "makes many calls once or not at all, whoever changes what the account runs",
+    [Delegating],
+    ([steps]) => {
+      const world = sent({ observe })
+      take(world, delegate, watch)
+      rounds(world, 12)
+      assert.strictEqual(transactionOf(world, 2).state, "confirmed")
       live(world, steps)
       settleAll(world)
     },

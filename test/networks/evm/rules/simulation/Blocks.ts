@@ -18,10 +18,12 @@ const minedOf = (bytes: Bytes, reverts: boolean): Mined<Bytes> => ({
   isSuccess: bytes.effect === undefined || !reverts
 })
 
+const authorizationOf = (hash: string): string => `${hash} authorization`
+
 /** An authorization that nodes have seen, as it uses a nonce. */
 const applied = ({ hash, nonce, delegate = noDelegate }: Bytes): Mined<Bytes> => ({
   bytes: {
-    hash: `${hash} authorization`,
+    hash: authorizationOf(hash),
     nonce: nonce + 1,
     maxFee: 0n,
     tip: 0n,
@@ -124,3 +126,11 @@ const hasEffect = (world: World, { bytes, block, isSuccess }: ReturnType<typeof 
 
 export const effectsOf = (world: World, number: number): number =>
   minedIn(world.chain).filter((mined) => mined.bytes.request === number && hasEffect(world, mined)).length
+
+/** Whether somebody sent the authorization of a delegation later: its gas had ended inside the list. */
+export const isAppliedLater = (world: World, number: number): boolean =>
+  minedIn(world.chain).some(
+    ({ bytes }) =>
+      bytes.request === number &&
+      minedIn(world.chain).some(({ bytes: { hash } }) => hash === authorizationOf(bytes.hash))
+  )

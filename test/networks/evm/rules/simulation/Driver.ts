@@ -76,16 +76,30 @@ const answerOf = (
   }
 }
 
+/** Questions of one decision, as the driver of lanes answers them. */
+const maxQuestions = 4
+
+const decideWithAnswers = (
+  world: World,
+  faults: Faults,
+  transaction: Transaction<Evm>,
+  view: Seen,
+  round = 0
+): ReturnType<typeof decide> => {
+  const commands = decide(situationOf(world, transaction, view))
+  const [first] = commands
+  const answer =
+    first._tag === "Ask" && round < maxQuestions ? answerOf(world, faults, transaction, first.question) : undefined
+  if (answer === undefined) return commands
+  return decideWithAnswers(world, faults, transaction, { ...view, ...answer }, round + 1)
+}
+
 const decideOne = (world: World, faults: Faults, number: number, watch: Watch): boolean => {
   const transaction = transactionOf(world, number)
   // A poll remembers a delegation before anything is decided about it.
   const delegation = isFinal(transaction) ? undefined : recordedBy([transaction], world.ledger.lane.generation)
   if (delegation !== undefined) world.ledger = { ...world.ledger, delegation }
-  const view = see(world, faults.reading, transaction)
-  const first = decide(situationOf(world, transaction, view))
-  const question = first[0]._tag === "Ask" ? first[0].question : undefined
-  const answer = question && answerOf(world, faults, transaction, question)
-  const commands = answer === undefined ? first : decide(situationOf(world, transaction, { ...view, ...answer }))
+  const commands = decideWithAnswers(world, faults, transaction, see(world, faults.reading, transaction))
   watch(transaction, commands)
   execute(world, faults, transaction, commands)
   return commands.some((command) => command._tag === "PollAt" && command.at <= world.now)
