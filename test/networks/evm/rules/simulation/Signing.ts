@@ -90,7 +90,8 @@ const signed = (world: World, transaction: Transaction<Evm>, nonce: number, sign
 }
 
 /** Nothing is signed for the first time behind a delegation that is not final, nor behind its second nonce. */
-const assertQuiet = ({ ledger: { lane, transactions } }: World, number: number): void => {
+const assertQuiet = (world: World, number: number): void => {
+  const { lane, transactions } = world.ledger
   const open = transactions.filter(
     (one) => one.number !== number && one.place !== undefined && one.generation === lane.generation && !isFinal(one)
   )
@@ -98,6 +99,7 @@ const assertQuiet = ({ ledger: { lane, transactions } }: World, number: number):
     open.some((one) => isDelegation(one) || one.origin === authorizationOrigin),
     "something was signed behind a delegation"
   )
+  if (isDelegation(transactionOf(world, number))) assert.isEmpty(open, "a delegation was signed behind something")
 }
 
 export const sign = (world: World, faults: Faults, number: number, nonce: number, command: Sign<Evm>): void => {
