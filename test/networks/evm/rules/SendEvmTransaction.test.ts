@@ -9,7 +9,7 @@ import {
   routeOf,
   violationsOf
 } from "../../../../src/networks/evm/rules/Admission.ts"
-import type { EvmTerms, Signed } from "../../../../src/networks/evm/rules/Evm.ts"
+import type { EvmTerms, SignedBody } from "../../../../src/networks/evm/rules/Evm.ts"
 import { EvmTransaction, SendEvmTransaction } from "../../../../src/networks/evm/rules/EvmSchemas.ts"
 import { evmRules } from "../../../../src/networks/evm/rules/EvmRules.ts"
 import { show as responseOf } from "../../../../src/networks/evm/rules/EvmWords.ts"
@@ -74,7 +74,7 @@ const admission = {
   now,
   terms: terms()
 }
-const fieldsOf = (send: Partial<Signed<SendEvmTransaction>>, over: Partial<EvmTerms> = {}, at = now) =>
+const fieldsOf = (send: Partial<SignedBody<SendEvmTransaction>>, over: Partial<EvmTerms> = {}, at = now) =>
   violationsOf({ to, value: 1n, ...send }, { ...admission, now: at, terms: terms(over) }).map(({ field }) => field)
 const { to: _, ...creation } = { to, value: 0n, data: `0x${"00".repeat(49_153)}` }
 
@@ -105,7 +105,7 @@ describe("an admission", () => {
     const data = `0xa9059cbb${"00".repeat(64)}`
     assert.deepStrictEqual(fieldsOf({ data }, listed), [])
     assert.deepStrictEqual(fieldsOf({ to: relayerAddress }, listed), [])
-    const refused: ReadonlyArray<Partial<Signed<SendEvmTransaction>>> = [
+    const refused: ReadonlyArray<Partial<SignedBody<SendEvmTransaction>>> = [
       {},
       { data: "0xa9059c" },
       { data: `0x095ea7b3${"00".repeat(64)}` },
