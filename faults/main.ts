@@ -31,6 +31,7 @@ import { RelayIndexLag } from "./RelayIndexLag.ts"
 import { RelayInstances } from "./RelayInstances.ts"
 import { RelayKms } from "./RelayKms.ts"
 import { RelayPrivate } from "./RelayPrivate.ts"
+import { RelayTopUps } from "./RelayTopUps.ts"
 import { RelayReorg } from "./RelayReorg.ts"
 import { RelayRestore } from "./RelayRestore.ts"
 import { RelayRpc } from "./RelayRpc.ts"
@@ -88,6 +89,7 @@ const cases: ReadonlyArray<Case> = [
   RelaySpike,
   RelayFunds,
   RelayPrivate,
+  RelayTopUps,
   SolanaKill,
   SolanaFrozen,
   SolanaExpiry,
