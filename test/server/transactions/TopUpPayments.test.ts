@@ -282,9 +282,14 @@ layerEach(TestApi.layer())("a top-up", (it) => {
         left: "0",
         code: "top_up_capped"
       })
-      const attention = (yield* call("/api/v1/attention")).json.data as ReadonlyArray<{ readonly code: string }>
+      const attention = (yield* call("/api/v1/attention")).json.data as ReadonlyArray<{
+        readonly code: string
+        readonly kind: string
+        readonly resource: object
+      }>
       const item = attention.find((one) => one.code === "top_up_capped")
-      assert.deepInclude(item ?? {}, { kind: "funds", resource: { kind: "relayer", id: "hot" } })
+      assert.strictEqual(item?.kind, "funds")
+      assert.deepStrictEqual(item?.resource, { kind: "relayer", id: "hot" })
       yield* later("23 hours 59 minutes")
       yield* next
       assert.lengthOf(yield* payments, 2)
@@ -353,7 +358,7 @@ layerEach(TestApi.layer())("a top-up", (it) => {
       yield* world({ treasury: { top_up_out_per_day: String(4n * ether) }, shown: { balance: 0n } })
       yield* Prepared.create("relayers", relayerOf("warm", "s3", { top_up: { from: "treasury", ...amounts } }))
       yield* Effect.all([check("hot"), check("warm")], { concurrency: "unbounded" })
-      assert.sameMembers([...(yield* amountsPaid)], [3n * ether, ether])
+      assert.deepStrictEqual(new Set(yield* amountsPaid), new Set([3n * ether, ether]))
       yield* end("confirmed", 100)
       yield* Effect.all([check("hot"), check("warm")], { concurrency: "unbounded" })
       assert.lengthOf(yield* payments, 2)
@@ -364,7 +369,7 @@ layerEach(TestApi.layer())("a top-up", (it) => {
       assert.strictEqual((yield* call("/api/v1/relayers/hot", { method: "DELETE" })).status, 200)
       yield* end("confirmed", 101)
       yield* check("warm")
-      assert.deepStrictEqual((yield* amountsPaid).toSorted().at(-1), 3n * ether)
+      assert.include([...(yield* amountsPaid)], 3n * ether)
       const open = (yield* payments).filter(({ outcome }) => outcome === null)
       assert.lengthOf(open, 1)
     })
