@@ -359,8 +359,8 @@ export const delegations: ReadonlyArray<Mutant> = [
       name: "the-chain-is-asked-about-lists",
       rule: "What the chain says of the accounts of a list is asked for before it is stored.",
       source: document,
-      before: "    if (violations.length > 0) return yield* refuse(violations)\n    return list === undefined",
-      after: "    if (violations.length > 99) return yield* refuse(violations)\n    return list === undefined",
+      before: "return violations.length > 0 ? yield* refuse(violations)",
+      after: "return violations.length > 99 ? yield* refuse(violations)",
       test: requests
     }
   ]),
