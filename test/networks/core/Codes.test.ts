@@ -187,7 +187,11 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
   used_by_authorization: [
     submitted({ origin: "authorization", intent: "clear", attempts: [] }),
     lane(),
-    seen({ count: 6, countAtFinal: 6 })
+    seen({
+      count: 6,
+      countAtFinal: 6,
+      taker: { _tag: "Authorized", block: 80, blockHash: "block-80", second: "not_configured" }
+    })
   ],
   gap_filled: [
     submitted({ origin: "gap", intent: "clear", clearCode: "gap_filled", attempts: [noop(1)] }),

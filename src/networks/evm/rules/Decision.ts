@@ -30,7 +30,15 @@ import {
 import type { Shortage } from "./Costs.ts"
 import { wireOf } from "./Batch.ts"
 import { decideInFlight, decideMined } from "./DecideInFlight.ts"
-import { awaitsQuiet, behindDelegation, decideSecond, isUnsignedSecond, secondOf, unfitBatch } from "./Delegation.ts"
+import {
+  awaitsQuiet,
+  behindDelegation,
+  decideSecond,
+  isUnsignedSecond,
+  secondOf,
+  spentSecond,
+  unfitBatch
+} from "./Delegation.ts"
 import { nonceOf, noncesOf, requiredNonceOf } from "./Evm.ts"
 import type { Evm, Seen } from "./Evm.ts"
 import { authorizationWait, estimateGrace, maxNonce, predecessorGrace, privateEstimateWait } from "./EvmNumbers.ts"
@@ -258,6 +266,7 @@ const inquiry: Row<Evm, Seen> = ({ transaction, view }) =>
 const decideFirstSignature = firstOf<Evm, Seen>(
   [
     // The first row that holds decides.
+    spentSecond,
     gasAboveBlock,
     ownCall,
     noPrivateProviders,

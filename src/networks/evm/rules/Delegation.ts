@@ -267,6 +267,10 @@ export const decideSecond = (situation: Situation<Evm, Seen>): Commands<Evm> => 
 export const isBound = (transaction: Transaction<Evm>): boolean =>
   isDelegation(transaction) && transaction.state !== "pending"
 
+/** An operator has said that it be sent again, after its nonce was used: there is nothing to send. */
+export const spentSecond: Row<Evm, Seen> = ({ transaction }) =>
+  isSecond(transaction) ? [finish({ state: "failed", cause: cause("used_by_authorization") })] : undefined
+
 /** Whether the caller needs the right to delegate for what it does with this row. */
 export const concernsDelegation = (transaction: Transaction<Evm>): boolean =>
   isDelegation(transaction) || isSecond(transaction)

@@ -363,7 +363,10 @@ const ended = {
     ),
   delegation_without_effect: ({ block }) =>
     final(`It is in block ${number(block)}, and the account does not have the code of the delegation there.`),
-  used_by_authorization: ({ nonce }) => final(`The authorization of a delegation has used nonce ${number(nonce)}.`),
+  used_by_authorization: ({ nonce }) =>
+    final(
+      `The authorization of a delegation has used ${nonce === undefined ? "its nonce" : `nonce ${number(nonce)}`}.`
+    ),
   reverted: ({ revert_reason }) => final(`It was mined and reverted${because(revert_reason)}.`),
   out_of_gas: () => final("It was mined and used all of its gas. A higher `gas_limit` helps."),
   refused_by_all: () => final("Every node refused it for good, and a no-op has used its nonce."),

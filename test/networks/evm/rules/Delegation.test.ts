@@ -232,6 +232,18 @@ describe("the second nonce", () => {
       seen({ count: 7, countAtFinal: 7 })
     ],
     [
+      "that an operator would send again is not sent",
+      "Finish failed used_by_authorization",
+      pending({ origin: "authorization" }),
+      lane()
+    ],
+    [
+      "of a chain that began anew is given up",
+      "Finish failed chain_changed",
+      second,
+      lane({ lane: { ...lane().lane, generation: 1 } })
+    ],
+    [
       "that was filled is final by its no-op",
       "Finish failed gap_filled",
       { ...second, attempts: [noop(1, { place: at(6) })] },
