@@ -1,4 +1,5 @@
-// Delegations and many calls by the API, on a network without a chain: who may change a delegation, and which calls are refused.
+// Delegations and many calls by the API, on a network without a chain: who may change a delegation, and which calls are refused. One test waits for
+// providers that do not answer, by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,4 +1,5 @@
-// Checks of contracts before an account delegates to them, on a stand-in, and on anvil with executors written for the tests.
+// Checks of contracts before an account delegates to them, on a stand-in, and on anvil with executors written for the tests. Anvil makes blocks by
+// the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { hashMessage } from "viem"
