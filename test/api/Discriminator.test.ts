@@ -86,7 +86,7 @@ describe("a body that does not decode", () => {
   it("is refused also for what it lacks, although no field alone is required", () => {
     assert.match(
       errorOf(SendEvmTransaction, { recipient: "0x12", amount: "1" }),
-      /^recipient: is not a known field \(known: to, value, .*\); amount: is not a known field; to: is required unless data is given$/
+      /^recipient: is not a known field \(known: to, value, .*\); amount: is not a known field; to: is required unless data or calls is given$/
     )
     assert.strictEqual(
       errorOf(SendSolanaTransaction, { speed: "quick" }),
@@ -113,7 +113,7 @@ describe("a body that does not decode", () => {
         /of wei .* string/g,
         "…"
       ),
-      "transactions.1.value: Expected a whole number …; transactions.2: Expected an object; transactions.1.to: is required unless data is given"
+      "transactions.1.value: Expected a whole number …; transactions.2: Expected an object; transactions.1.to: is required unless data or calls is given"
     )
   })
 

@@ -398,12 +398,12 @@ type Lacking = (given: Readonly<Record<string, unknown>>) => ReadonlyArray<Viola
 export const lacking = <S extends Schema.Top>(schema: S, violations: Lacking): S["Rebuild"] =>
   schema.annotate({ lacking: violations })
 
-/** The field is required unless the other one is given. */
+/** The field is required unless one of the others is given. */
 export const requiredUnless =
-  (field: string, other: string): Lacking =>
+  (field: string, ...others: ReadonlyArray<string>): Lacking =>
   (given) =>
-    (given[field] ?? given[other] ?? undefined) === undefined
-      ? [{ field, message: `is required unless ${other} is given` }]
+    [field, ...others].every((one) => (given[one] ?? undefined) === undefined)
+      ? [{ field, message: `is required unless ${others.join(" or ")} is given` }]
       : []
 
 export const lackingOf = (ast: SchemaAST.AST): Lacking | undefined =>

@@ -155,7 +155,7 @@ layerEach(TestApi.layer())("a send", (it) => {
       for (const said of [
         /^body: has fields of solana, and the network type of the relayer is evm; /,
         /; transaction: is not a known field \(known: to, value, /,
-        /; to: is required unless data is given$/
+        /; to: is required unless data or calls is given$/
       ]) {
         assert.match(ofEvm.json.error ?? "", said)
       }

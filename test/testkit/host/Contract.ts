@@ -237,7 +237,7 @@ const onEvm: Statements = {
       const transactions = yield* Transactions
       const bodies = [yield* ownPayment, yield* ownPayment, yield* ownPayment]
       const refused = yield* Effect.flip(transactions.sendBatch(relayer, { transactions: [...bodies, { value: 1n }] }))
-      assert.strictEqual(refused.message, "transactions.3.to: is required unless data is given")
+      assert.strictEqual(refused.message, "transactions.3.to: is required unless data or calls is given")
       const sent = yield* transactions.sendBatch(relayer, { transactions: bodies })
       const shown = yield* Effect.forEach(sent, ({ id }) => chain.mineUntilFinal(relayer, id))
       assert.deepStrictEqual(
@@ -256,7 +256,7 @@ const onEvm: Statements = {
     assert.strictEqual(refused._tag, "BadRequest")
     assert.strictEqual(
       refused.message,
-      "to: is required unless data is given; gas_price: cannot be given together with EIP-1559 fees; max_priority_fee_per_gas: must be at most max_fee_per_gas"
+      "to: is required unless data or calls is given; gas_price: cannot be given together with EIP-1559 fees; max_priority_fee_per_gas: must be at most max_fee_per_gas"
     )
     assert.deepStrictEqual((yield* transactions.list(relayer, {})).items, [])
   }),

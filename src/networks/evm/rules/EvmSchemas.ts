@@ -296,7 +296,7 @@ const sendFields = {
   )
 }
 
-export const SendEvmTransaction = lacking(Schema.Struct(sendFields), requiredUnless("to", "data")).annotate({
+export const SendEvmTransaction = lacking(Schema.Struct(sendFields), requiredUnless("to", "data", "calls")).annotate({
   identifier: "SendEvmTransactionRequest",
   description: "A transaction to send."
 })
