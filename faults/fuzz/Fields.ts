@@ -33,6 +33,8 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
     random.pick(["0", "1", "-1", String(2n ** 63n - 1n), String(2n ** 63n)]),
   "^(0|[1-9]\\d{0,18})$": (random) => random.pick(["0", "257698037760000001", String(2n ** 63n - 1n)]),
   "^[a-zA-Z0-9_]{1,32}$": (random) => random.pick(["transfer", "approve", "increment"]),
+  "^0x[0-9a-fA-F]{1,64}$": (random) => `0x${hex(random, random.pick([1, 2, 64]))}`,
+  "^0x([0-9a-fA-F]{2})+$": (random) => `0x${hex(random, 2 * random.between(1, 100))}`,
   "^([0-9a-fA-F]{2})+$": (random) => hex(random, 2 * random.between(1, 40)),
   "^[a-zA-Z0-9]{5,12}$": (random) => random.pick(["EURTOKEN", "ABCDE", "ABCDEFGHIJKL"]),
   "^[a-zA-Z0-9]{1,4}$": (random) => random.pick(["A", "USDC"]),

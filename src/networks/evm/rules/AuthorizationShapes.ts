@@ -287,17 +287,31 @@ const scalar = (pattern: RegExp, isOne: (value: string) => boolean, expected: st
     Schema.makeFilter(isOne, { expected, toJsonSchema: () => [{}, true] })
   )
 
+const described = <S extends Schema.Top>(schema: S, description: string) => schema.annotate({ description })
+
 /** As a program has it: viem's object without `v`. */
 const Entry = Schema.Struct({
-  chainId: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-  address: Schema.String.check(Schema.isPattern(addressText, { expected: "an address: 0x and 40 hex digits" })),
-  nonce: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce })),
-  yParity: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
-  r: scalar(/^0x[0-9a-f]{64}$/u, isScalar, "an r of a signature"),
-  s: scalar(
-    /^0x[0-7][0-9a-f]{63}$/u,
-    (s) => BigInt(s) > 0n && BigInt(s) <= highestS,
-    "an s in the lower half of the curve"
+  chainId: described(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    "Chain that it is valid on. 0: on every chain."
+  ),
+  address: described(
+    Schema.String.check(Schema.isPattern(addressText, { expected: "an address: 0x and 40 hex digits" })),
+    "The delegate. The zero address ends a delegation."
+  ),
+  nonce: described(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce })),
+    "Transactions of the account that has signed it, before it is applied."
+  ),
+  yParity: described(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1 })), "Of the signature: 0 or 1."),
+  r: described(scalar(/^0x[0-9a-f]{64}$/u, isScalar, "an r of a signature"), "Of the signature: 0x and 64 digits."),
+  s: described(
+    scalar(
+      /^0x[0-7][0-9a-f]{63}$/u,
+      (s) => BigInt(s) > 0n && BigInt(s) <= highestS,
+      "an s in the lower half of the curve"
+    ),
+    "Of the signature: 0x and 64 digits, in the lower half of the curve."
   )
 })
 
