@@ -10,6 +10,7 @@ import type { RpcAnswer } from "../../../../src/server/chains/RpcBatch.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import * as Anvil from "../../../../testkit/Anvil.ts"
 import { creationOf, executorCode, faultyExecutors } from "../../../../testkit/Executors.ts"
+import { until } from "../../../../testkit/process/Folder.ts"
 import * as EvmNodesAt from "./fixtures.ts"
 
 const key = privateKeyToAccount(`0x${"7".padStart(64, "0")}`)
@@ -162,8 +163,11 @@ describe("anvil", () => {
     const providers = yield* nodes.providers([{ url: anvil.url, weight: 1 }], { chainId: anvil.chainId })
     const deploy = Effect.fnUntraced(function* (code: string) {
       const hash = yield* anvil.call("eth_sendTransaction", [{ from: Anvil.funded, data: creationOf(code) }])
-      const receipt = (yield* anvil.call("eth_getTransactionReceipt", [hash])) as { readonly contractAddress: string }
-      return receipt.contractAddress.toLowerCase()
+      const receipt = yield* until(
+        "deployed",
+        Effect.map(anvil.call("eth_getTransactionReceipt", [hash]), (found) => found ?? undefined)
+      )
+      return (receipt as { readonly contractAddress: string }).contractAddress.toLowerCase()
     })
     return { deploy, anvil, inspecting: (to: string) => providers.first((node) => inspect(node, to)), providers }
   })
