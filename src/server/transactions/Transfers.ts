@@ -12,6 +12,8 @@ export interface Transfer {
   /** In the smallest unit. */
   readonly amount: bigint
   readonly kind: PaymentKind
+  /** As its quote has it. */
+  readonly gasLimit?: bigint
 }
 
 /** What a payment costs, and what keeps it from being sent now. */
@@ -20,6 +22,8 @@ export interface QuotedTransfer {
   readonly fee: bigint
   /** `short`: the account does not have it beside its minimum and what is in flight. `refused`: a rule or the chain refuses it. */
   readonly problem?: "short" | "refused"
+  /** The gas that the fee is of. The code of an account could use any other amount when it is sent. Absent: its network has no such code. */
+  readonly gasLimit?: bigint
 }
 
 /** `Payer`: the sender of a request. */

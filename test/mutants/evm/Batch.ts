@@ -135,8 +135,8 @@ export const batch: ReadonlyArray<Mutant> = [
       name: "calls-wait-for-a-final-delegation",
       rule: "Calls are signed only if the delegation is final.",
       source,
-      before: `settledSequence > BigInt(record.nonce + 1) ? "stands" : "waits"`,
-      after: `settledSequence >= BigInt(record.nonce) ? "stands" : "waits"`,
+      before: `return isAwaited && lane.accounts[0].settledSequence <= BigInt(record.nonce + 1) ? "waits" : "stands"`,
+      after: `return "stands"`,
       test
     },
     {

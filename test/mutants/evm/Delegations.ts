@@ -147,8 +147,16 @@ export const delegations: ReadonlyArray<Mutant> = [
       name: "the-word-authority-has-to-be-there",
       rule: "A list of receivers without the word authority does not allow the accounts of entries.",
       source: "docs/policies.md: Authorizations",
-      before: "to !== undefined && receivers.includes(authorityReceiver) && list",
-      after: "to !== undefined && list",
+      before: "  receivers.includes(authorityReceiver) &&\n",
+      after: "",
+      test
+    },
+    {
+      name: "accounts-of-entries-get-no-value",
+      rule: "The word authority allows calls without value alone: anybody can make an account that signs.",
+      source: "docs/policies.md: Authorizations",
+      before: "  value === 0n &&\n",
+      after: "",
       test
     },
     {
@@ -208,9 +216,17 @@ export const delegations: ReadonlyArray<Mutant> = [
       name: "a-list-has-no-gas-price",
       rule: "A transaction with a list has an EIP-1559 price, whatever the policy says.",
       source: document,
-      before: '(isEip1559 || authorization_list !== undefined ? "eip1559" : "legacy")',
-      after: '(isEip1559 ? "eip1559" : "legacy")',
+      before: "(isEip1559 || authorization_list !== undefined || delegate",
+      after: "(isEip1559 || delegate",
       test
+    },
+    {
+      name: "a-delegation-has-no-gas-price",
+      rule: "A delegation of the own account has an EIP-1559 price, whatever the policy says.",
+      source: "docs/batches.md",
+      before: "authorization_list !== undefined || delegate !== undefined ?",
+      after: "authorization_list !== undefined ?",
+      test: "test/networks/evm/rules/Delegation.test.ts"
     }
   ]),
   ...inFile(`${rules}/EvmRules.ts`, [

@@ -140,6 +140,15 @@ export const topUps: ReadonlyArray<Mutant> = [
       only: "is decided by one of two instances that check at the same time"
     },
     {
+      name: "top-up-has-the-gas-of-its-quote",
+      rule: "Code of an account cannot use more gas than the quote of a payment had.",
+      source: `${guide}: When it pays`,
+      before: `kind: due.kind, ...present("gasLimit", payer.gasLimit) }`,
+      after: "kind: due.kind }",
+      test: payments,
+      only: "is sent by the payer, up to `to`, when two providers show a low balance"
+    },
+    {
       name: "top-up-payer-works",
       rule: "A payer that is paused or disabled pays nothing.",
       source: `${guide}: When it pays`,

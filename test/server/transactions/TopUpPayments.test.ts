@@ -191,6 +191,11 @@ layerEach(TestApi.layer())("a top-up", (it) => {
       const hot = (yield* call("/api/v1/relayers/hot")).json.data as { readonly address: string }
       assert.match(sent?.external_id ?? "", /^top-up:\d+:1$/)
       assert.deepInclude(sent, { to: hot.address, value: hex(3n * ether - ether / 4n), status: "pending" })
+      // Code of the account cannot use more gas than the quote had.
+      const sql = yield* SqlClient.SqlClient
+      const requests =
+        yield* sql`SELECT request->>'gas_limit' AS gas, request->>'simulate' AS simulate FROM transactions`
+      assert.deepStrictEqual(requests, [{ gas: "21000", simulate: "true" }])
       assert.deepStrictEqual(yield* events, ["relayer.top_up_sent"])
       // While it is open, nothing else is sent.
       yield* check()

@@ -19,7 +19,7 @@ export interface ListedCall extends CallFields {
 type Listed = NodeEstimate | undefined
 
 /** Nobody has its key, and it has no code on any chain: an address that holders send tokens to in order to destroy them. */
-const emptyAccount = "0x000000000000000000000000000000000000dead"
+export const emptyAccount = "0x000000000000000000000000000000000000dead"
 
 /** The instruction INVALID (EIP-141): each call of it fails. */
 const invalidCode = "0xfe"

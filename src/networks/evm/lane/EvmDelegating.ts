@@ -6,12 +6,14 @@ import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import * as LocalKey from "../../../server/signers/backends/LocalKey.ts"
 import * as EvmBytes from "../chain/EvmBytes.ts"
 import * as EvmCalls from "../chain/EvmCalls.ts"
+import { emptyAccount } from "../chain/EvmEstimates.ts"
 import { forNodes } from "../rules/Authorizations.ts"
 import type { Estimate } from "../rules/Evm.ts"
 import { delegationCallGas } from "../rules/EvmNumbers.ts"
 
 // The gas of a delegation. The authorization of the account itself is shown to no node before it is committed: with it, whoever sees it could
-// delegate the account. A key that is made for the question signs one of another account, which costs at least as much.
+// delegate the account. A key that is made for the question signs one of another account, which costs at least as much. The call is one of an
+// account without code: the account itself still runs what it delegated to before, which may take no calls any more.
 
 interface DelegationCall {
   readonly account: string
@@ -29,7 +31,7 @@ const throwaway = ({ delegate, chainId }: Pick<DelegationCall, "delegate" | "cha
 export const estimateDelegation = Effect.fnUntraced(function* (node: RpcNode, call: DelegationCall) {
   const { account } = call
   const entry = yield* Effect.orDie(throwaway(call))
-  const params = [{ from: account, to: account, value: "0x0", authorizationList: [forNodes(entry)] }]
+  const params = [{ from: account, to: emptyAccount, value: "0x0", authorizationList: [forNodes(entry)] }]
   const found = EvmCalls.readEstimate(yield* node.ask({ method: "eth_estimateGas", params }))
   if (found._tag === "Gas") return { ...found, gas: found.gas + delegationCallGas } satisfies Estimate
   return found._tag === "Reverts"

@@ -382,23 +382,32 @@ const isNewest = isNewestOf(evmRules.request)
 /** Milliseconds after which a payment of a top-up is given up. The next check decides anew, with the balance of then. */
 const topUpDeadline = 30 * 60_000
 
-/** Plain payments. The gas is estimated, because the account that gets one can have code, unless the policy estimates nothing. */
+/** Gas that a payment may use in its quote if the policy of the payer estimates nothing. Executors of accounts use less to take ether. */
+const topUpGas = 100_000n
+
+/**
+ * Plain payments. The gas is estimated, because the account that gets one can have code. That code could burn any amount of gas when the payment
+ * is sent: it gets as much as in the quote, and the payment is not signed if it needs more by then.
+ */
 const transfersBy = (simulate: Effect.Success<typeof makeSimulation>): Transfers<Evm, Sender<Evm>> => ({
-  bodyOf: ({ amount, to }, { target }, now) =>
-    Effect.succeed({
+  bodyOf: ({ amount, gasLimit, to }, { target }, now) => {
+    const limit = gasLimit ?? (evmTermsOf(target).estimatesGas ? undefined : topUpGas)
+    return Effect.succeed({
       to,
       value: amount,
       valid_until: DateTime.makeUnsafe(now + topUpDeadline),
-      ...(evmTermsOf(target).estimatesGas ? {} : { gas_limit: transactionGas })
-    }),
+      ...(limit === undefined ? {} : { gas_limit: limit, simulate: true })
+    })
+  },
   quote: Effect.fnUntraced(function* ({ amount }, body, sender) {
     const simulated = yield* simulate(body, sender, { limits: undefined, forbidden: undefined })
-    const { is_accepted, price, problems } = simulated
+    const { gas_limit, is_accepted, price, problems } = simulated
     const fee = price === undefined ? 0n : price.max_cost - amount
     if (!is_accepted || price === undefined || problems.some(({ field }) => field !== "balance")) {
       return { fee, problem: "refused" }
     }
-    return problems.length > 0 ? { fee, problem: "short" } : { fee }
+    const quoted = { fee, ...(gas_limit === undefined ? {} : { gasLimit: BigInt(gas_limit) }) }
+    return problems.length > 0 ? { ...quoted, problem: "short" } : quoted
   })
 })
 

@@ -166,7 +166,12 @@ const receiver: TermsRule = (request, { terms }) => {
   if (request.calls !== undefined || isReceiverAllowed(request, terms)) return undefined
   return isOwnCall(request, terms.address)
     ? ownCall("of a relayer whose policy has whitelist_receivers")
-    : { field: "to", message: "is not in whitelist_receivers of the relayer's policy" }
+    : isAuthority({ ...request, value: 0n }, terms.receivers ?? [])
+      ? {
+          field: "value",
+          message: "must be 0 for an account that whitelist_receivers allows only by the word authority"
+        }
+      : { field: "to", message: "is not in whitelist_receivers of the relayer's policy" }
 }
 
 const called: TermsRule = (request, { terms }) => {

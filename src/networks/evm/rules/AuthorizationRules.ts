@@ -97,12 +97,18 @@ export const listViolations = (
   ]
 }
 
-/** Stands in lists of receivers for the accounts of the authorizations of a request. */
+/**
+ * Stands in lists of receivers for the accounts of the authorizations of a request. Anybody can make such an account, so that it gets calls and no
+ * value.
+ */
 export const isAuthority = (
-  { authorization_list: list = [], to }: Pick<Request, "to" | "authorization_list">,
+  { authorization_list: list = [], to, value }: Pick<Request, "to" | "value" | "authorization_list">,
   receivers: ReadonlyArray<string>
 ): boolean =>
-  to !== undefined && receivers.includes(authorityReceiver) && list.some(({ authority }) => isSame(authority, to))
+  to !== undefined &&
+  value === 0n &&
+  receivers.includes(authorityReceiver) &&
+  list.some(({ authority }) => isSame(authority, to))
 
 // What the chain says about entries when a request arrives.
 

@@ -136,11 +136,11 @@ export const givenFees = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas
   return { type: "eip1559", maxFee: max_fee_per_gas, tip: max_priority_fee_per_gas }
 }
 
-/** A transaction with authorizations has no gas price, whatever the policy says. */
+/** A transaction with authorizations, also one of its own account, has no gas price, whatever the policy says. */
 export const priceType = (
   { isEip1559 }: Pick<EvmTerms, "isEip1559">,
-  { authorization_list }: Pick<Request, "authorization_list"> = {}
-): Fees["type"] => (isEip1559 || authorization_list !== undefined ? "eip1559" : "legacy")
+  { authorization_list, delegate }: Pick<Request, "authorization_list" | "delegate"> = {}
+): Fees["type"] => (isEip1559 || authorization_list !== undefined || delegate !== undefined ? "eip1559" : "legacy")
 
 /** The first offer of a request, within the cap. Undefined: the fees of the chain are not known. */
 export const firstOffer = (request: Request, terms: EvmTerms, market: Market | undefined): Fees | undefined => {

@@ -103,7 +103,7 @@ export const secondOf = (situation: Situation<Evm>): NextRow<Evm> | undefined =>
 /** `missing`: the account runs something else. `changed`: it runs what was recorded, which is not what it was. */
 type Standing = "unknown" | "waits" | "missing" | "changed" | "stands"
 
-/** What the account runs now, as this poll has read it. */
+/** What the account runs now, as this poll has read it. `isAwaited`: rows of a delegation are open. */
 const standingOf = ({ lane, view }: Situation<Evm, Seen>, isAwaited: boolean): Standing => {
   const record = delegatedIn(lane)
   const { code, count } = view
@@ -114,7 +114,8 @@ const standingOf = ({ lane, view }: Situation<Evm, Seen>, isAwaited: boolean): S
     return isAwaited || count <= record.nonce + 1 ? "waits" : "missing"
   }
   if (changeIn(lane) !== undefined) return "changed"
-  return lane.accounts[0].settledSequence > BigInt(record.nonce + 1) ? "stands" : "waits"
+  // Rows that are not open any more are final in the ledger. A lane that nothing was sent on since reads no final count.
+  return isAwaited && lane.accounts[0].settledSequence <= BigInt(record.nonce + 1) ? "waits" : "stands"
 }
 
 /** Nothing was signed: it fails if the account runs something else, and waits if that is not known. */

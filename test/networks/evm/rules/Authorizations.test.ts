@@ -170,6 +170,11 @@ describe("a list that arrives", () => {
     assert.include(only([]).join(), "to: is not in whitelist_receivers")
     assert.include(only(["authority"], `0x${"c3".repeat(20)}`).join(), "to: is not in whitelist_receivers")
     assert.deepStrictEqual(only([authority]), [])
+    const paying = (receivers: ReadonlyArray<string>) => faults(list, { receivers }, { to, value: 1n })
+    assert.deepStrictEqual(paying(["authority"]), [
+      "value: must be 0 for an account that whitelist_receivers allows only by the word authority"
+    ])
+    assert.deepStrictEqual(paying([authority]), [])
     const plain = violationsOf({ to, value: 0n }, admission({ receivers: ["authority"] }))
     assert.deepStrictEqual(
       plain.map(({ field }) => field),

@@ -3,6 +3,7 @@ import { Result, Struct } from "effect"
 import { assert, describe, it } from "@effect/vitest"
 import { noDelegate } from "../../../../src/networks/evm/rules/Authorizations.ts"
 import { encodeExecute } from "../../../../src/networks/evm/rules/Batch.ts"
+import { firstOffer } from "../../../../src/networks/evm/rules/Costs.ts"
 import { changeIn, delegatedIn, recordedBy, stageOf } from "../../../../src/networks/evm/rules/Delegation.ts"
 import { laneOf } from "../../../../src/networks/evm/rules/Evm.ts"
 import { evmRules } from "../../../../src/networks/evm/rules/EvmRules.ts"
@@ -117,6 +118,12 @@ describe("a delegation", () => {
     )
     return signings.map(({ transaction, sign }) => [transaction.number, sign.next?.origin])
   }
+
+  it("has a price of EIP-1559, whatever the policy says", () => {
+    const legacy = { ...terms(), isEip1559: false }
+    assert.strictEqual(firstOffer(delegating, legacy, seen().market)?.type, "eip1559")
+    assert.strictEqual(firstOffer({ to: account, value: 0n }, legacy, seen().market)?.type, "legacy")
+  })
 
   it("takes two nonces, and nothing else is signed with it", () => {
     assert.deepStrictEqual(signedIn([wanted, pending({ number: 2 })]), [[1, "authorization"]])
@@ -289,6 +296,13 @@ describe("many calls", () => {
     [
       "wait until the delegation is final",
       "Hold transaction waits_for_delegation",
+      batch,
+      delegated({}, { lane: { ...lane().lane, settledNonce: 2 }, others: others({ delegation: "waiting" }) }),
+      stands
+    ],
+    [
+      "are signed after a delegation whose rows have ended, although nothing was sent since",
+      "Sign original sending",
       batch,
       delegated({}, { lane: { ...lane().lane, settledNonce: 2 } }),
       stands
