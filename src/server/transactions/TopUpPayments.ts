@@ -70,7 +70,7 @@ interface Payer {
   /** The version of its row that the payment was checked by. */
   readonly version: string
   readonly fee: bigint
-  readonly gasLimit?: bigint
+  readonly executionLimit?: bigint
 }
 
 type Outcome =
@@ -192,7 +192,12 @@ const make = Effect.gen(function* () {
     const allowed = allowedOf(due, limitsOf(policy, heldPayer.value, now, payer.fee))
     if ("code" in allowed) return held(allowed.code)
     const { amount } = allowed
-    const transfer: Transfer = { to: relayer.address, amount, kind: due.kind, ...present("gasLimit", payer.gasLimit) }
+    const transfer: Transfer = {
+      to: relayer.address,
+      amount,
+      kind: due.kind,
+      ...present("executionLimit", payer.executionLimit)
+    }
     const checked = yield* admit(payer.found, transfer)
     if (checked === undefined) return held("payer_refuses")
     const sequence = now.sequence + 1
@@ -234,9 +239,11 @@ const make = Effect.gen(function* () {
     const left = allowedOf(due, limitsOf(policy, payer, state, 0n))
     if ("code" in left) return held(left.code)
     const transfer: Transfer = { to: target.relayer.address, amount: left.amount, kind: due.kind }
-    const { fee, gasLimit, problem } = yield* quoteOf(found, transfer)
+    const { fee, executionLimit, problem } = yield* quoteOf(found, transfer)
     if (problem !== undefined) return held(problem === "short" ? "payer_short" : "payer_refuses")
-    return yield* retryDeadlock(accept(wanted, { found, version, fee, ...present("gasLimit", gasLimit) })).pipe(
+    return yield* retryDeadlock(
+      accept(wanted, { found, version, fee, ...present("executionLimit", executionLimit) })
+    ).pipe(
       Effect.catchTags({
         RelayerPaused: () => Effect.succeed(held("payer_unavailable")),
         TransactionConflict: () => Effect.succeed(held("payer_refuses")),

@@ -13,7 +13,7 @@ export interface Transfer {
   readonly amount: bigint
   readonly kind: PaymentKind
   /** As its quote has it. */
-  readonly gasLimit?: bigint
+  readonly executionLimit?: bigint
 }
 
 /** What a payment costs, and what keeps it from being sent now. */
@@ -22,8 +22,8 @@ export interface QuotedTransfer {
   readonly fee: bigint
   /** `short`: the account does not have it beside its minimum and what is in flight. `refused`: a rule or the chain refuses it. */
   readonly problem?: "short" | "refused"
-  /** The gas that the fee is of. The code of an account could use any other amount when it is sent. Absent: its network has no such code. */
-  readonly gasLimit?: bigint
+  /** The work that the fee is of, in the unit of the network. The code of an account could do any other when it is sent. Absent: its network has no such code. */
+  readonly executionLimit?: bigint
 }
 
 /** `Payer`: the sender of a request. */

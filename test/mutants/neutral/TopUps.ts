@@ -143,8 +143,8 @@ export const topUps: ReadonlyArray<Mutant> = [
       name: "top-up-has-the-gas-of-its-quote",
       rule: "Code of an account cannot use more gas than the quote of a payment had.",
       source: `${guide}: When it pays`,
-      before: `kind: due.kind, ...present("gasLimit", payer.gasLimit) }`,
-      after: "kind: due.kind }",
+      before: `      ...present("executionLimit", payer.executionLimit)`,
+      after: "",
       test: payments,
       only: "is sent by the payer, up to `to`, when two providers show a low balance"
     },

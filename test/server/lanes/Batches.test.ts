@@ -118,6 +118,16 @@ layer(api, { excludeTestServices: true, concurrent: true })("an account of a rel
     })
   )
 
+  it.effect("ends a delegation to code that takes no calls any more", () =>
+    Effect.gen(function* () {
+      const { becomes, call, changed, code, delegated, node, path } = yield* prepared()
+      yield* node.call("anvil_setCode", [yield* delegated(), reverting])
+      const ending = changed(yield* call(`${path}/delegation`, { method: "DELETE" }))
+      yield* becomes(ending, "confirmed")
+      assert.strictEqual(yield* code, "0x")
+    })
+  )
+
   it.effect("makes none of many calls if one of them reverts", () =>
     Effect.gen(function* () {
       const { balance, becomes, delegated, node, sent } = yield* prepared()

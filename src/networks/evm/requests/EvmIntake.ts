@@ -390,8 +390,8 @@ const topUpGas = 100_000n
  * is sent: it gets as much as in the quote, and the payment is not signed if it needs more by then.
  */
 const transfersBy = (simulate: Effect.Success<typeof makeSimulation>): Transfers<Evm, Sender<Evm>> => ({
-  bodyOf: ({ amount, gasLimit, to }, { target }, now) => {
-    const limit = gasLimit ?? (evmTermsOf(target).estimatesGas ? undefined : topUpGas)
+  bodyOf: ({ amount, executionLimit, to }, { target }, now) => {
+    const limit = executionLimit ?? (evmTermsOf(target).estimatesGas ? undefined : topUpGas)
     return Effect.succeed({
       to,
       value: amount,
@@ -406,7 +406,7 @@ const transfersBy = (simulate: Effect.Success<typeof makeSimulation>): Transfers
     if (!is_accepted || price === undefined || problems.some(({ field }) => field !== "balance")) {
       return { fee, problem: "refused" }
     }
-    const quoted = { fee, ...(gas_limit === undefined ? {} : { gasLimit: BigInt(gas_limit) }) }
+    const quoted = { fee, ...(gas_limit === undefined ? {} : { executionLimit: BigInt(gas_limit) }) }
     return problems.length > 0 ? { ...quoted, problem: "short" } : quoted
   })
 })
