@@ -1,6 +1,6 @@
 // Delegations and many calls of a relayer's own account on a real node, from the API to their end. Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import { creationOf, executorCode, faultyExecutors } from "../../../testkit/Executors.ts"
@@ -164,9 +164,12 @@ layer(api, { excludeTestServices: true, concurrent: true })("an account of a rel
     Effect.gen(function* () {
       const { account, becomes, delegated, node, sent } = yield* prepared()
       yield* delegated()
+      // Until then, the lane reads the code of the account again.
+      const not_before = DateTime.formatIso(DateTime.add(yield* DateTime.now, { seconds: 3 }))
+      const id = yield* sent({ not_before, calls: [{ to: to("d1") }, { to: to("d2") }] })
       yield* node.call("anvil_setCode", [account.address, "0x"])
-      const lost = yield* becomes(yield* sent({ calls: [{ to: to("d1") }, { to: to("d2") }] }), "failed")
-      assert.isUndefined(lost.nonce)
+      const lost = yield* becomes(id, "failed")
+      assert.deepStrictEqual([lost.code, lost.nonce], ["not_delegated", undefined])
     })
   )
 
