@@ -118,7 +118,7 @@ const solanaWindow = between(1, 1000)
 const ContractAddress = Schema.String.check(
   Schema.isPattern(/^C[A-Z2-7]{55}$/u, {
     expected: "a contract address: C and 55 letters and digits",
-    // Of a made-up key: 32 bytes of 8.
+    // The address of a made-up contract: 32 bytes with the value 8.
     arbitraryConstraint: {
       patterns: [{ source: "^CAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQMCJ$", flags: "" }]
     }

@@ -349,7 +349,7 @@ export type SolanaPolicy = typeof SolanaPolicy.Type
 const StellarAsset = Schema.String.check(
   Schema.isPattern(/^(|native|XLM|C[A-Z2-7]{55}|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55})$/u, {
     expected: "native, XLM, CODE:ISSUER or a contract address",
-    // Of a made-up key: 32 bytes of 7.
+    // The address of a made-up contract: 32 bytes with the value 7.
     arbitraryConstraint: {
       patterns: [
         {

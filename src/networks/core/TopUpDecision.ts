@@ -24,7 +24,7 @@ export const isTopUp = (transaction: Transaction): boolean => {
 /** `none`: it is proven that nothing was paid. */
 export type TopUpOutcome = "paid" | "none" | "unknown"
 
-/** Of a final transaction. What is not proven counts as paid for the limits. */
+/** What became of the payment that a final transaction was for. An outcome that is not proven counts as paid for the limits. */
 export const outcomeOf = ({
   attempts,
   mined,

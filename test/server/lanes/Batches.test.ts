@@ -37,8 +37,7 @@ const prepared = Effect.fnUntraced(function* (given: Given = {}) {
   const node = yield* Anvil.start({ blockTime: 1 })
   const account = yield* relayerAt(node, given)
   const path = `/api/v1/relayers/${account.relayerId}`
-  const show = (id: string) =>
-    Effect.map(call(`${path}/transactions/${id}`), ({ json }) => json.data as unknown as Shown)
+  const show = (id: string) => Effect.map(call(`${path}/transactions/${id}`), ({ json }) => json.data as Shown)
   const becomes = (id: string, status: string) =>
     until(
       `${id} ${status}`,
@@ -48,7 +47,7 @@ const prepared = Effect.fnUntraced(function* (given: Given = {}) {
   const sent = Effect.fnUntraced(function* (body: object) {
     const { status, text, json } = yield* send(body)
     assert.strictEqual(status, 200, text)
-    return (json.data as unknown as Shown).id
+    return (json.data as Shown).id
   })
   const delegate = (address: string, more: object = {}) => call(`${path}/delegation`, { body: { address, ...more } })
   const changed = ({
@@ -197,7 +196,7 @@ layer(api, { excludeTestServices: true, concurrent: true })("an account of a rel
       const { becomes, call, delegate, node, path } = yield* prepared()
       const executor = yield* deploy(node, faultyExecutors.withoutSignatures)
       const { json } = yield* delegate(executor)
-      const { transaction_id, warnings } = json.data as unknown as {
+      const { transaction_id, warnings } = json.data as {
         readonly transaction_id: string
         readonly warnings: ReadonlyArray<string>
       }

@@ -148,7 +148,7 @@ layerEach(api())("many calls", (it) => {
       yield* delegating
       const sent = yield* send({ calls: twoCalls, external_id: "batch" })
       assert.strictEqual(sent.status, 200, sent.text)
-      const shown = dataOf(sent) as unknown as Readonly<Record<string, unknown>>
+      const shown = sent.json.data as Readonly<Record<string, unknown>>
       assert.deepStrictEqual(
         [shown["value"], shown["calls"], shown["to"], shown["data"]],
         [

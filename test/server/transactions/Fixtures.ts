@@ -6,7 +6,8 @@ export const receiver = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
 
 export const transactions = "/api/v1/relayers/sender/transactions"
 
-const network = {
+/** A network whose provider does not answer. */
+export const network = {
   name: "nowhere",
   network_type: "evm",
   chain_id: 31_337,

@@ -10,6 +10,7 @@ import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as RpcServer from "../../../testkit/RpcServer.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
+import { network } from "./Fixtures.ts"
 
 const hex = (value: bigint | number) => `0x${value.toString(16)}`
 const hash = (height: number) => `0x${height.toString(16).padStart(64, "0")}`
@@ -20,9 +21,9 @@ const ether = 10n ** 18n
 /** What a fake provider shows. A test may change it at any time. */
 interface Shown {
   height: number
-  /** Of the account that is topped up. */
+  /** The balance of the account that is topped up. */
   balance: bigint
-  /** Of the payer. */
+  /** The balance of the payer. */
   treasury: bigint
 }
 
@@ -83,22 +84,12 @@ const world = Effect.fnUntraced(function* ({ providers = 2, shown: given, topUp,
     ...given
   }))
   const servers = yield* Effect.forEach(shown, (one) => providerOf(one, () => address))
-  yield* Prepared.create("networks", {
-    name: "nowhere",
-    network_type: "evm",
-    chain_id: 31_337,
-    required_confirmations: 1,
-    average_blocktime_ms: 1000,
-    symbol: "ETH",
-    features: ["eip1559"],
-    is_testnet: true,
-    rpc_urls: servers.map(({ url }) => url)
-  })
+  yield* Prepared.create("networks", { ...network, rpc_urls: servers.map(({ url }) => url) })
   for (const digit of ["1", "2", "3"]) {
     yield* Prepared.create("signers", { id: `s${digit}`, type: "plain", config: { key: digit.repeat(64) } })
   }
   const payer = yield* Prepared.create("relayers", relayerOf("treasury", "s1", treasury))
-  address = (payer as unknown as { readonly address: string }).address
+  address = (payer as { readonly id: string; readonly address: string }).address
   yield* Prepared.create("relayers", relayerOf("hot", "s2", { top_up: { from: "treasury", ...amounts, ...topUp } }))
   return { shown, servers }
 })

@@ -11,7 +11,7 @@ import { forNodes } from "../rules/Authorizations.ts"
 import type { Estimate } from "../rules/Evm.ts"
 import { delegationCallGas } from "../rules/EvmNumbers.ts"
 
-// The gas of a delegation. The authorization of the account itself is shown to no node before it is committed: with it, whoever sees it could
+// The gas of a delegation. The authorization of the account itself is shown to no node before it is committed: anybody who sees it could
 // delegate the account. A key that is made for the question signs one of another account, which costs at least as much. The call is one of an
 // account without code: the account itself still runs what it delegated to before, which may take no calls any more.
 

@@ -133,7 +133,7 @@ const readPool = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptio
   return sights
 })
 
-/** The code of the account: an authorization can set it in any block, whoever sends that. */
+/** The code of the account. Anybody can send an authorization of it, which sets the code in any block. */
 const readCode = Effect.fnUntraced(function* (node: RpcNode, { lane, memory, now }: EvmPollOptions) {
   const code = (yield* node.call(Calls.codeOf(lane.address))).toLowerCase()
   memory.accountCode = { code, readAt: now }

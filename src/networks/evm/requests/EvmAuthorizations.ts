@@ -1,4 +1,4 @@
-// Checks the authorizations of a request before it is accepted: who has signed them, and what the chain and the service say about their accounts.
+// Checks the authorizations of a request before it is accepted: finds their signers, and asks the chain and the service about those accounts.
 import { Effect, Option } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"

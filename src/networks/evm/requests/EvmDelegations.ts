@@ -29,7 +29,7 @@ const always = (delegate: string): string =>
 const noSignatures =
   "Contracts that check signatures by ERC-1271 will refuse those of the relayer's key, such as permits, while the delegation is there."
 
-const proxied = "The contract is a proxy: whoever may replace its code controls the account."
+const proxied = "The contract is a proxy: the owner of the proxy can replace its code, and then controls the account."
 
 const afterEnd =
   "Transactions with calls that are queued fail without a nonce. Signatures that the delegate has accepted are checked by the key again."

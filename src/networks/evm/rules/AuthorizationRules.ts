@@ -117,7 +117,7 @@ export interface EntryFacts {
   readonly isRelayer: boolean
   /** Whether the count is above the nonce at two providers, or at the only one. */
   readonly isUsed: boolean
-  /** Of the authority. */
+  /** The code of the authority. */
   readonly code?: string
   /** Code of the delegate. */
   readonly delegateCode?: string

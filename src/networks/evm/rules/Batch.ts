@@ -105,7 +105,7 @@ export const wireOf = <A = SignedAuthorization>(
       }
     : { to: address, value: 0n, data: encodeExecute(calls) }
 
-// What is wrong with calls, whoever sends them. `field` names the call.
+// Faults of calls that are refused for every caller. `field` names the call.
 
 const ofCall = (index: number, field: string, message: string): Violation => ({
   field: `calls.${index}.${field}`,

@@ -26,7 +26,7 @@ export interface DelegationFacts extends Partial<DelegateState> {
 
 /** What a lane remembers of the newest delegation of its account that has bytes. */
 export interface DelegationRecord extends DelegationFacts {
-  /** Of the transaction. Its authorization uses the next one. */
+  /** The nonce of the transaction. Its authorization uses the next one. */
   readonly nonce: number
   readonly generation: number
 }
@@ -51,7 +51,7 @@ export const isProxy = (code: string, { implementation, beacon }: Partial<Delega
 
 /**
  * Functions that set who controls an account, by the first four bytes of the hash of their signature: the usual ones of smart accounts. On
- * an account that has just delegated, whoever calls one first decides.
+ * an account that has just delegated, the first caller of one decides.
  */
 export const initializers: ReadonlyMap<string, string> = new Map([
   ["8129fc1c", "initialize()"],

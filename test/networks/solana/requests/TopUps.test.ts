@@ -35,7 +35,7 @@ const hotOf = Effect.fnUntraced(function* (treasury: string, network: string, to
       }
     }
   })
-  return made as unknown as { readonly id: string; readonly address: string }
+  return made as { readonly id: string; readonly address: string }
 })
 
 interface Sent {

@@ -28,7 +28,7 @@ const hotOf = Effect.fnUntraced(function* (treasury: string) {
       top_up: { from: treasury, below: String(2n * xlm), to: String(5n * xlm), max_per_day: String(50n * xlm) }
     }
   })
-  return made as unknown as { readonly id: string; readonly address: string }
+  return made as { readonly id: string; readonly address: string }
 })
 
 const codeOf = (id: string) =>
