@@ -62,6 +62,7 @@ const fault = (type: NetworkType, field: string, address: string): ReadonlyArray
 export interface Mistypable {
   readonly whitelist_receivers?: ReadonlyArray<string> | null | undefined
   readonly whitelist_selectors?: ReadonlyArray<string> | null | undefined
+  readonly allowed_delegates?: ReadonlyArray<string> | null | undefined
   readonly receivers?: ReadonlyArray<string> | null | undefined
   readonly selectors?: ReadonlyArray<string> | null | undefined
   readonly allowed_programs?: ReadonlyArray<string> | null | undefined
@@ -74,6 +75,7 @@ export interface Mistypable {
 const lists = [
   "whitelist_receivers",
   "whitelist_selectors",
+  "allowed_delegates",
   "receivers",
   "selectors",
   "allowed_programs",

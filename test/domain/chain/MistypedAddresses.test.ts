@@ -110,12 +110,13 @@ describe("a mistyped address", () => {
           "evm",
           {
             whitelist_receivers: [right.evm, "contract_creation", wrong.evm],
+            allowed_delegates: [right.evm, wrong.evm],
             whitelist_selectors: [selector(wrong.evm), selector(right.evm)]
           },
           "policies."
         )
       ),
-      ["policies.whitelist_receivers.2", "policies.whitelist_selectors.0"]
+      ["policies.whitelist_receivers.2", "policies.whitelist_selectors.0", "policies.allowed_delegates.1"]
     )
     const lists = ["allowed_programs", "allowed_accounts", "disallowed_accounts", "authority_programs"] as const
     for (const list of lists) {
