@@ -252,8 +252,13 @@ layer(api, { excludeTestServices: true, concurrent: true })("the contract that a
         assert.include(explained.text, `delegates to ${executor}`)
         const attention = yield* call("/api/v1/attention")
         assert.include(attention.text, `the code of ${executor}`)
-        const events = yield* call("/api/v1/events?type=relayer.delegate_changed")
-        assert.include(events.text, "relayer.delegate_changed")
+        // The feed shows an event after all older transactions of the cluster have ended, also those of other tests.
+        yield* until(
+          "published",
+          Effect.map(call("/api/v1/events?type=relayer.delegate_changed"), ({ json }) =>
+            (json.data as ReadonlyArray<unknown>).length > 0 ? true : undefined
+          )
+        )
         const other = yield* deploy(node, executorCode)
         yield* delegate(other)
         assert.strictEqual((yield* becomes(id, "confirmed")).value, "0x3")
