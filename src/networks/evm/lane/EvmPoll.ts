@@ -21,6 +21,8 @@ import type { Absence, BlockHashes, Evm, Nonces, Seen, Sight } from "../rules/Ev
 import { estimateMargin, passedOverFor, pollInterval, transactionGas } from "../rules/EvmNumbers.ts"
 import type { NetworkNumbers } from "../rules/EvmNumbers.ts"
 import { isPatienceOver, passedOverTip } from "../rules/InFlight.ts"
+import { finalCountOf, floorHeight, needsFinalCount, needsSecondCount } from "../rules/LaneNonces.ts"
+import type { PolledNonce } from "../rules/LaneNonces.ts"
 import { abovePassedOver, scaleUp } from "../rules/Market.ts"
 import type { Beliefs, EvmMemory, PollResult } from "./EvmContext.ts"
 
@@ -151,17 +153,6 @@ const noopGas = Effect.fnUntraced(function* (node: RpcNode, { lane, numbers }: E
 const noopDataFee = (node: RpcNode, { lane, numbers, memory }: EvmPollOptions) =>
   readDataFee(node, numbers, { to: lane.address, value: 0n }, memory.lastRollupFee)
 
-const needsSecondCount = ({ lane }: EvmPollOptions, { count }: AccountReading): boolean =>
-  lane.chainBlock !== undefined && (count > lane.nextNonce || count < lane.chainNonce)
-
-/** The hash at the block of the last believed count is needed if the count fell. */
-const floorBlock = ({ lane }: EvmPollOptions, { at, count }: AccountReading): ReadonlyArray<number> => {
-  const { chainBlock, chainNonce } = lane
-  return chainBlock !== undefined && count < chainNonce && chainBlock.number <= at.head.number
-    ? [chainBlock.number]
-    : []
-}
-
 /** Hashes of private attempts that blocks show at their nonces: they are not secret any more. */
 const readPlaced = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions, { at, count }: AccountReading) {
   const { lane, numbers, transactions } = asked
@@ -215,7 +206,8 @@ const readDetails = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOp
   const { nodes, numbers, transactions } = asked
   const { head, hashesAt } = seen.at
   const questions = transactions.map((transaction) => questionsOf(transaction, seen.count))
-  const heights = new Set([...questions.flatMap(({ block }) => block ?? []), ...floorBlock(asked, seen)])
+  const floor = floorHeight(asked.lane, seen.count, head)
+  const heights = new Set([...questions.flatMap(({ block }) => block ?? []), ...(floor === undefined ? [] : [floor])])
   const placed = yield* readPlaced(node, asked, seen)
   const found = yield* Effect.all(
     {
@@ -262,16 +254,17 @@ const hasOtherBlocks = ({ lane: { chainBlock }, transactions }: EvmPollOptions, 
   )
 }
 
-/** A nonce that the count has passed without a receipt: the decision needs the count at the final height. */
-const isPassed = ({ transactions }: EvmPollOptions, { count }: AccountReading, found: PollDetails): boolean =>
-  transactions.some(
-    (transaction) => (nonceOf(transaction) ?? count) < count && receiptOf(transaction, found) === undefined
-  )
+/** The nonces of the open transactions, with what is known of their blocks. */
+const polledOf = ({ transactions }: EvmPollOptions, found: PollDetails): ReadonlyArray<PolledNonce> =>
+  transactions.flatMap((transaction) => {
+    const nonce = nonceOf(transaction)
+    return nonce === undefined ? [] : [{ nonce, ...present("receipt", receiptOf(transaction, found)) }]
+  })
 
 const readFinalCount = (node: RpcNode, asked: EvmPollOptions, seen: AccountReading, found: PollDetails) => {
   const { lane } = asked
   const { finalHeight } = seen.at
-  if (lane.chainBlock !== undefined && !isPassed(asked, seen, found)) return Effect.undefined
+  if (!needsFinalCount(lane, seen.count, polledOf(asked, found))) return Effect.undefined
   return finalHeight < 0 ? Effect.succeed(0) : node.call(Calls.countAt(lane.address, finalHeight))
 }
 
@@ -308,7 +301,7 @@ const readSecondOpinions = Effect.fnUntraced(function* (
       return claim === undefined ? [] : [[transaction.number, claim] as const]
     })
   )
-  const count = needsSecondCount(asked, seen)
+  const count = needsSecondCount(lane, seen.count)
     ? yield* providers.second(node, (other) => other.call(Calls.countAt(lane.address, "latest")))
     : undefined
   const opinions = yield* opinionsOf(providers, node, headOf, [...claims.values()], silences)
@@ -340,17 +333,6 @@ const sightsOf = (transaction: Transaction<Evm>, found: PollDetails): ReadonlyMa
     if (sight !== undefined) sights.set(ordinal, sight)
   }
   return sights
-}
-
-/** Transactions of the account at the final height: what was asked, or what the receipts in final blocks prove. */
-const finalCountOf = (asked: EvmPollOptions, { at }: AccountReading, found: PollDetails, countAtFinal = 0): number => {
-  const isFinal = (transaction: Transaction<Evm>) => {
-    const receipt = receiptOf(transaction, found)
-    if (receipt === undefined || receipt.height > at.finalHeight) return false
-    return found.hashes.get(receipt.height) === receipt.blockHash
-  }
-  const nonces = asked.transactions.filter(isFinal).flatMap((transaction) => nonceOf(transaction) ?? [])
-  return Math.max(countAtFinal, ...nonces.map((nonce) => nonce + 1))
 }
 
 /** Undefined: at least one provider is not stalled. */
@@ -485,7 +467,12 @@ const poll = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) 
       ...(hashAtChainBlock === undefined ? {} : { hashAtChainBlock }),
       ...(typeof second.count === "number" ? { secondCount: second.count } : {})
     },
-    finalCount: finalCountOf(asked, seen, found, countAtFinal),
+    finalCount: finalCountOf(
+      polledOf(asked, found),
+      seen.at.finalHeight,
+      (height) => found.hashes.get(height),
+      countAtFinal
+    ),
     headAskedAt: seen.at.askedAt,
     views: new Map(views),
     base

@@ -1,7 +1,7 @@
 // What the chain shows about the nonces of a lane: which counts are believed, which nonces are unused, and which others used.
 // A count that only one provider says once may be wrong, late, or of a fork that dies.
 import { currentAttempts } from "../../core/Transaction.ts"
-import type { Transaction } from "../../core/Transaction.ts"
+import type { Receipt, Transaction } from "../../core/Transaction.ts"
 import type { Moment } from "../../core/TransactionValues.ts"
 import { wireOf } from "./Batch.ts"
 import { attemptNonceOf, isAgreed, nonceOf } from "./Evm.ts"
@@ -106,6 +106,49 @@ export const believedFloor = (
   }
   if (view.count > lane.nextNonce) return ahead(lane, view, claim, maxJump)
   return view.count >= lane.chainNonce ? raised(lane, view, view.count, "progress") : behind(lane, view, claim)
+}
+
+// What a poll asks besides the count of its first provider. An idle lane asks for none of this, so no decision may need it there.
+
+/** The nonce of an open transaction, and its receipt: the recorded one, or one that this poll has seen. */
+export interface PolledNonce {
+  readonly nonce: number
+  readonly receipt?: Pick<Receipt<Evm>, "height" | "blockHash">
+}
+
+/** Whether a second provider is asked for its count. */
+export const needsSecondCount = ({ chainBlock, chainNonce, nextNonce }: Nonces, count: number): boolean =>
+  chainBlock !== undefined && (count > nextNonce || count < chainNonce)
+
+/** The height of the last believed count, if the hash of its block is needed: the count fell. */
+export const floorHeight = (
+  { chainBlock, chainNonce }: Nonces,
+  count: number,
+  head: { readonly number: number }
+): number | undefined =>
+  chainBlock !== undefined && count < chainNonce && chainBlock.number <= head.number ? chainBlock.number : undefined
+
+/** Whether the count at the final height is read: at the first poll, and if the count has passed a nonce without a receipt. */
+export const needsFinalCount = (
+  { chainBlock }: Nonces,
+  count: number,
+  polled: ReadonlyArray<PolledNonce>
+): boolean =>
+  chainBlock === undefined || polled.some(({ nonce, receipt }) => nonce < count && receipt === undefined)
+
+/** Transactions of the account at the final height: what was read, or what receipts in final blocks prove. */
+export const finalCountOf = (
+  polled: ReadonlyArray<PolledNonce>,
+  finalHeight: number,
+  hashAt: (height: number) => string | undefined,
+  countAtFinal = 0
+): number => {
+  const final = polled.flatMap(({ nonce, receipt }) =>
+    receipt !== undefined && receipt.height <= finalHeight && hashAt(receipt.height) === receipt.blockHash
+      ? [nonce + 1]
+      : []
+  )
+  return Math.max(countAtFinal, ...final)
 }
 
 // Nonces of a lane below `nextNonce` that no transaction of the ledger has: later ones wait for them for ever.

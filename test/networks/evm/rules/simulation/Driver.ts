@@ -12,7 +12,8 @@ import { evmRules } from "../../../../../src/networks/evm/rules/EvmRules.ts"
 import { broadcast } from "./Broadcasts.ts"
 import { dieAt, living } from "./Faults.ts"
 import type { Faults } from "./Faults.ts"
-import { codeAt, findDelegations, findTaker, hasNoReceipt, see } from "./Reader.ts"
+import { estimateIn } from "./Prices.ts"
+import { codeAt, findAuthorities, findDelegations, findTaker, hasNoReceipt, see } from "./Reader.ts"
 import { sign } from "./Signing.ts"
 import { baseOf, situationOf, termsOf, totals } from "./Situations.ts"
 import { store, transactionOf } from "./World.ts"
@@ -41,13 +42,12 @@ const execute = (
   }
 }
 
-/** Undefined: views have the answer already. */
 const answerOf = (
   world: World,
   { reading }: Faults,
   transaction: Transaction<Evm>,
   question: Question
-): Partial<Seen> | undefined => {
+): Partial<Seen> => {
   switch (question._tag) {
     case "Foreign":
       return { taker: findTaker(world, reading, question.nonce), hasNoReceipt: hasNoReceipt(world, transaction) }
@@ -71,8 +71,9 @@ const answerOf = (
     case "Delegations":
       return { delegated: findDelegations(world, reading, transaction, question) }
     case "Authorities":
+      return { authorities: findAuthorities(world, reading, transaction) }
     case "Estimate":
-      return undefined
+      return { estimate: estimateIn(world), isInquired: true }
   }
 }
 
@@ -88,9 +89,8 @@ const decideWithAnswers = (
 ): ReturnType<typeof decide> => {
   const commands = decide(situationOf(world, transaction, view))
   const [first] = commands
-  const answer =
-    first._tag === "Ask" && round < maxQuestions ? answerOf(world, faults, transaction, first.question) : undefined
-  if (answer === undefined) return commands
+  if (first._tag !== "Ask" || round === maxQuestions) return commands
+  const answer = answerOf(world, faults, transaction, first.question)
   return decideWithAnswers(world, faults, transaction, { ...view, ...answer }, round + 1)
 }
 
@@ -111,17 +111,30 @@ export const poll = (world: World, faults: Faults, number: number, watch: Watch)
     for (let again = 0; again < 3; again++) if (!decideOne(world, faults, number, watch)) return
   })
 
+/** What is signed now, and what is decided about the others. Questions are answered first, as the driver of lanes does it. */
+const planned = (world: World, faults: Faults, limit: number) => {
+  const pending = world.ledger.transactions.filter(({ state }) => state === "pending")
+  const views = new Map(pending.map((transaction) => [transaction.number, see(world, faults.reading, transaction)]))
+  for (let round = 0; ; round++) {
+    const candidates = pending.flatMap((transaction) => {
+      const view = views.get(transaction.number)
+      const terms = termsOf(world, transaction)
+      return view === undefined ? [] : [{ transaction, terms, view, providers: "of the network" }]
+    })
+    const found = plan<Evm>(evmRules, candidates, baseOf(world), totals(world), world.now, limit)
+    if (found.questions.length === 0 || round === maxQuestions) return found
+    for (const { transaction, question } of found.questions) {
+      const view = views.get(transaction.number)
+      const answer = answerOf(world, faults, transaction, question)
+      if (view !== undefined) views.set(transaction.number, { ...view, ...answer })
+    }
+  }
+}
+
 /** Gives nonces to pending transactions. */
 export const assign = (world: World, faults: Faults, watch: Watch, limit = 32): void =>
   living(world, () => {
-    const pending = world.ledger.transactions.filter(({ state }) => state === "pending")
-    const candidates = pending.map((transaction) => ({
-      transaction,
-      terms: termsOf(world, transaction),
-      view: see(world, faults.reading, transaction),
-      providers: "of the network"
-    }))
-    const { signings, decided } = plan<Evm>(evmRules, candidates, baseOf(world), totals(world), world.now, limit)
+    const { signings, decided } = planned(world, faults, limit)
     for (const { transaction, commands } of decided) {
       watch(transaction, commands)
       execute(world, faults, transaction, commands)

@@ -61,7 +61,9 @@ export const pollLane = (world: World, faults: Faults): void =>
     const gaps = findGaps(step.lane, view.count, committed, world.network.window)
     dieAt(faults, "before_commit")
     const { lowestOpen } = totals(world)
-    const lane = settleNonces(gaps.lane, view.countAtFinal, lowestOpen === undefined ? undefined : Number(lowestOpen))
+    const finalCount = Math.max(world.memory.finalCount ?? 0, view.finalCount)
+    world.memory = { ...world.memory, finalCount }
+    const lane = settleNonces(gaps.lane, finalCount, lowestOpen === undefined ? undefined : Number(lowestOpen))
     world.ledger = { ...world.ledger, lane }
     const isStillAhead = world.stop === "nonce_ahead" && step.claim !== undefined
     world.stop = step.code ?? (isStillAhead ? world.stop : undefined)

@@ -1,8 +1,9 @@
-// What a poll sees, from the answers of one provider and the opinion of the second.
+// What a poll sees, from the answers of one provider and the opinion of the second. It asks no more than the poll of a lane does: what is not
+// asked is unknown.
 import { present } from "../../../../../src/networks/core/Presentation.ts"
-import { requestOf } from "../../../../../src/networks/core/Transaction.ts"
+import { currentAttempts, isFinal, requestOf } from "../../../../../src/networks/core/Transaction.ts"
 import type { Attempt, Transaction } from "../../../../../src/networks/core/Transaction.ts"
-import { questionsOf, sightOf, withAbsence, withSight } from "../../../../../src/networks/evm/rules/Evm.ts"
+import { isDeep, nonceOf, questionsOf, sightOf, withAbsence, withSight } from "../../../../../src/networks/evm/rules/Evm.ts"
 import type {
   Evm,
   Question,
@@ -11,11 +12,17 @@ import type {
   Sight,
   TakerEvidence
 } from "../../../../../src/networks/evm/rules/Evm.ts"
-import type { LaneView } from "../../../../../src/networks/evm/rules/LaneNonces.ts"
+import {
+  finalCountOf,
+  floorHeight,
+  needsFinalCount,
+  needsSecondCount
+} from "../../../../../src/networks/evm/rules/LaneNonces.ts"
+import type { LaneView, PolledNonce } from "../../../../../src/networks/evm/rules/LaneNonces.ts"
 import { behind, countOf, headOf, minedIn } from "../../../../../src/testkit/chain/Blocks.ts"
 import { delegatedAt, listOf, stateOf } from "./Authorities.ts"
 import { codeIn } from "./Blocks.ts"
-import { estimateIn, marketIn } from "./Prices.ts"
+import { marketIn } from "./Prices.ts"
 import { ask } from "./Privacy.ts"
 import { address, required } from "./World.ts"
 import type { Chain, World } from "./World.ts"
@@ -135,6 +142,22 @@ const sightsOf = (world: World, first: Answers, transaction: Transaction<Evm>): 
   return sights
 }
 
+/** The open nonces of the lane, as one poll sees all of them. */
+const polledIn = (world: World, first: Answers): ReadonlyArray<PolledNonce> =>
+  world.ledger.transactions.flatMap((transaction) => {
+    const nonce = nonceOf(transaction)
+    if (nonce === undefined || isFinal(transaction)) return []
+    const seen = currentAttempts(transaction).flatMap(({ hash }) => {
+      const sight = nonce < first.count ? receiptSight(world, first, hash) : undefined
+      return sight?._tag === "Receipt" ? [sight.receipt] : []
+    })
+    return [{ nonce, ...present("receipt", transaction.mined?.receipt ?? seen[0]) }]
+  })
+
+/** The count at the final height, if the poll reads it. */
+const countAtFinalIn = (world: World, first: Answers): number | undefined =>
+  needsFinalCount(world.ledger.lane, first.count, polledIn(world, first)) ? first.countAtFinal : undefined
+
 export const see = (world: World, reading: Reading, transaction: Transaction<Evm>): Seen => {
   const [first, second] = pairOf(world, reading)
   const { block } = questionsOf(transaction, first.count)
@@ -142,27 +165,30 @@ export const see = (world: World, reading: Reading, transaction: Transaction<Evm
   const height = finalHeight(world, first.chain)
   const hash = block === undefined ? undefined : first.chain[block]?.hash
   const mined = transaction.attempts.find(({ ordinal }) => ordinal === transaction.mined?.ordinal)?.hash
-  const other = block === undefined ? undefined : opinion(world, second, block, mined)
+  // A second provider is asked only about what the first one calls final.
+  const isClaimed =
+    block !== undefined && isDeep({ finalHeight: height }, block) && hash === transaction.mined?.receipt.blockHash
+  const other = isClaimed ? opinion(world, second, block, mined) : undefined
   return {
     _tag: "Seen",
     head: { number: head.number, hash: head.hash },
     finalHeight: height,
     count: first.count,
-    countAtFinal: first.countAtFinal,
+    ...present("countAtFinal", countAtFinalIn(world, first)),
     code: codeIn(first.chain),
     market: marketIn(world),
     balance: world.balance,
     sights: sightsOf(world, first, transaction),
     minedAt: { ...(hash === undefined ? {} : { first: hash }), ...(other === undefined ? {} : { second: other }) },
-    estimate: estimateIn(world),
     noopGas: 21_000n,
-    chargesForData: false,
-    isInquired: true,
-    ...present(
-      "authorities",
-      listOf(transaction)?.map((entry) => stateOf(world, first.chain, second.chain, entry))
-    )
+    chargesForData: false
   }
+}
+
+/** What the providers have of the authorities of the newest version. */
+export const findAuthorities = (world: World, reading: Reading, transaction: Transaction<Evm>) => {
+  const [first, second] = pairOf(world, reading)
+  return listOf(transaction)?.map((entry) => stateOf(world, first.chain, second.chain, entry)) ?? []
 }
 
 /** What the first provider has at the block of an attempt. */
@@ -218,16 +244,24 @@ export const codeAt = (world: World, reading: Reading, height: number, expected:
 export const hasNoReceipt = (world: World, { attempts }: Transaction<Evm>): boolean =>
   !minedIn(world.chain).some(({ bytes }) => attempts.some(({ hash }) => hash === bytes.hash))
 
-export const seeLane = (world: World, reading: Reading): LaneView & { readonly countAtFinal: number } => {
+export const seeLane = (world: World, reading: Reading): LaneView & { readonly finalCount: number } => {
   const [first, second] = pairOf(world, reading)
-  const { chainBlock } = world.ledger.lane
-  const hash = chainBlock === undefined ? undefined : first.chain[chainBlock.number]?.hash
+  const { lane } = world.ledger
   const { number, hash: headHash } = headOf(first.chain)
+  const floor = floorHeight(lane, first.count, { number })
+  const hash = floor === undefined ? undefined : first.chain[floor]?.hash
+  const asksSecond = world.hasSecond && needsSecondCount(lane, first.count)
+  const finalCount = finalCountOf(
+    polledIn(world, first),
+    finalHeight(world, first.chain),
+    (height) => first.chain[height]?.hash,
+    countAtFinalIn(world, first)
+  )
   return {
     head: { number, hash: headHash },
     count: first.count,
-    countAtFinal: first.countAtFinal,
+    finalCount,
     ...(hash === undefined ? {} : { hashAtChainBlock: hash }),
-    ...(world.hasSecond ? { secondCount: second.count } : {})
+    ...(asksSecond ? { secondCount: second.count } : {})
   }
 }

@@ -51,6 +51,8 @@ export interface Memory {
   readonly claim?: CountClaim
   /** Polls in a row in which bytes were absent, by hash. */
   readonly absences: ReadonlyMap<string, Absence>
+  /** The highest final count that a poll has shown. */
+  readonly finalCount?: number
   readonly quietSince?: Moment
   readonly lastSignedAt?: Moment
 }
