@@ -140,6 +140,14 @@ export const batch: ReadonlyArray<Mutant> = [
       test
     },
     {
+      name: "calls-of-an-idle-lane-are-signed",
+      rule: "Calls that come after a delegation do not wait for a final count, which an idle lane does not read.",
+      source,
+      before: `return isAwaited && lane.accounts[0].settledSequence <= BigInt(record.nonce + 1) ? "waits" : "stands"`,
+      after: `return lane.accounts[0].settledSequence <= BigInt(record.nonce + 1) ? "waits" : "stands"`,
+      test
+    },
+    {
       name: "a-record-belongs-to-its-generation",
       rule: "A delegation of a chain that is gone does not count.",
       source,

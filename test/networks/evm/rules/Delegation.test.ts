@@ -31,6 +31,10 @@ import {
   terms,
   totalsOf
 } from "./Fixtures.ts"
+import { observe, watch } from "./simulation/Invariants.ts"
+import { rounds, sent } from "./simulation/Scenes.ts"
+import { take } from "./simulation/Steps.ts"
+import { transactionOf } from "./simulation/World.ts"
 
 const account = lane().lane.address
 
@@ -401,6 +405,16 @@ describe("many calls", () => {
       later(2, { minedAt: agreed(), codeAt: {}, code: "0x" })
     ]
   ])
+
+  it("that come after a delegation are signed by the next holder of an idle lane, which reads no final count", () => {
+    const world = sent({ observe })
+    take(world, { do: "Delegate", ends: 0 }, watch)
+    rounds(world, 12)
+    take(world, { do: "Crash" }, watch)
+    take(world, { do: "Calls", lasts: 1 }, watch)
+    rounds(world, 2)
+    assert.strictEqual(transactionOf(world, 4).state, "mined")
+  })
 
   it("do not end as confirmed before the code at their block was asked for", () => {
     const view = seen({ count: 6, code: delegationCode, sights: sight() })
