@@ -288,6 +288,8 @@ const readLane = Effect.fnUntraced(function* (
   step.read(reading.lane, reading.stop, opened.length > 0)
   step.wakeAt(nextPoll(step.context, lead, step.now))
   const saved = yield* save(step, reading, reading.stop?.code ?? (opened.length > 0 ? "deep_reorg" : undefined))
+  // A lane without transactions reads no height, so what was counted before this poll may be dead for long.
+  step.countGiven(saved.givenCost)
   // Another lane has an account that the network wanted to adopt.
   if (saved.lane.accounts.length < reading.lane.accounts.length) {
     step.read({ ...reading.lane, accounts: saved.lane.accounts }, reading.stop, opened.length > 0)

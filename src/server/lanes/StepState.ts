@@ -300,6 +300,7 @@ export const makeStepState = (context: LaneContext, { now, contents, relayers, b
       ? undefined
       : { code: storedLane.code, figures: {} }
   let isDeepReorg = storedLane.code === "deep_reorg"
+  let { givenCost = 0n } = storedLane
   let nextPollAt = earliest(now + poll.maximum, nextMoment)
 
   const rowOf = (stored: StoredTransaction | undefined): OpenRow | undefined => {
@@ -341,7 +342,7 @@ export const makeStepState = (context: LaneContext, { now, contents, relayers, b
     const transactions = [...all.values()].map(({ transaction }) => transaction)
     memory.quietSince = transactions.some(isInFlight) ? undefined : (memory.quietSince ?? now)
     const found = totalsOf(rules, transactions, { lastSignedAt: memory.lastSignedAt, quietSince: memory.quietSince })
-    return { ...found, reserved: found.reserved + (storedLane.givenCost ?? 0n) }
+    return { ...found, reserved: found.reserved + givenCost }
   }
 
   return {
@@ -392,6 +393,10 @@ export const makeStepState = (context: LaneContext, { now, contents, relayers, b
       stop = reason
       isDeepReorg = reopened
       memory.window = undefined
+    },
+    /** What the lane counts for signatures that callers got, at the height that a poll has read. */
+    countGiven: (cost = 0n): void => {
+      givenCost = cost
     },
     stopWith: (reason: Cause): void => {
       stop = reason

@@ -311,6 +311,12 @@ const readPlaces = Rows.all(
   Schema.Struct({ hash: Schema.String, sequence: Schema.BigIntFromString, valid_until: Schema.Finite })
 )
 
+/**
+ * Seconds after which the last height of a signature is passed, whatever its lane has read: seven days. It is about 150 blocks above the one at
+ * which it was given, and no chain that counts heights has stood still for a day (solana: 19 hours in February 2023, status.solana.com).
+ */
+const heightsPass = 7 * 86_400
+
 /** Signatures of one account that a lane looks at: those with the lowest sequences come next. */
 export const maxGivenPlaces = 100
 
@@ -398,13 +404,17 @@ export const makeGivenSignatures = Effect.gen(function* () {
       query("GivenRepo.places")
     )
 
-  /** Deletes at most `limit` rows that were given longer than `age` ago and count nowhere. Returns how many. */
+  /**
+   * Deletes at most `limit` rows that were given longer than `age` ago and count nowhere. Returns how many. A lane without transactions reads no
+   * height, so that a last height also counts as passed after `heightsPass`.
+   */
   const prune = (age: Duration.Input, limit: number) =>
     sql`
       DELETE FROM signatures_given WHERE id = ANY(ARRAY(
         SELECT g.id FROM signatures_given g LEFT JOIN lanes l ON l.chain = g.chain AND l.address = g.address
         WHERE g.created_at < now() - ${Duration.toSeconds(Duration.fromInputUnsafe(age))}::float8 * interval '1 second'
-          AND (g.valid_until <= now() OR g.last_height < coalesce(l.chain_block, 0))
+          AND (g.valid_until <= now() OR g.last_height < coalesce(l.chain_block, 0)
+            OR (g.last_height IS NOT NULL AND g.created_at < now() - ${heightsPass}::float8 * interval '1 second'))
         ORDER BY g.created_at LIMIT ${limit} FOR UPDATE OF g SKIP LOCKED
       )) RETURNING 1`.pipe(
       Effect.map((rows) => rows.length),

@@ -345,6 +345,14 @@ export const commits: ReadonlyArray<Mutant> = [
   ]),
   ...inFile("src/server/lanes/LaneStep.ts", [
     {
+      name: "dead-signatures-reserve-nothing-of-an-idle-lane",
+      rule: "What a poll reads ends what a lane that was idle still reserved for signatures of callers.",
+      source: "test/transactions-failures.md",
+      before: "step.countGiven(saved.givenCost)",
+      after: "step.countGiven(step.storedLane.givenCost)",
+      test: "test/server/lanes/GivenSignatures.test.ts"
+    },
+    {
       name: "step-compares-remembered-relayer",
       rule: "A lane reads a relayer again whose row is not as it was read.",
       source: shared,

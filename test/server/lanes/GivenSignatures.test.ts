@@ -32,6 +32,24 @@ layerEach(memory)("a signature that a caller got", (it) => {
     })
   )
 
+  it.effect("keeps nothing from the first transaction of an idle lane if a block above its last height is there", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.confirmed({ providers: 2 })
+      const lastHeight = world.chain.blocks.length - 1
+      yield* (yield* Ledger).give(world.account, {
+        hash: "0x01",
+        raw: new Uint8Array([1]),
+        fee: 10n ** 30n,
+        end: { lastHeight }
+      })
+      world.chain.include([])
+      yield* TestClock.adjust("1 minute")
+      const [id] = yield* world.accept()
+      yield* world.poll()
+      assert.strictEqual((yield* world.transaction(id)).state, "submitted")
+    })
+  )
+
   it.effect("is no foreign transaction: no request waits because it could be that one", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.confirmed({ providers: 2 })

@@ -243,13 +243,16 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
       yield* transactions.give(account(1), signed("low", { end: { lastHeight: 9 } }))
       yield* transactions.give(account(1), signed("high", { end: { lastHeight: 10 } }))
       yield* transactions.give(account(2), signed("new", { end: { validUntil: past } }))
+      yield* transactions.give(account(3), signed("unread", { end: { lastHeight: 10 } }))
+      yield* transactions.give(account(3), signed("young", { end: { lastHeight: 10 } }))
       yield* sql`UPDATE signatures_given SET created_at = now() WHERE hash = 'new'`
-      yield* sql`UPDATE lanes SET chain_block = 10, chain_hash = ''`
+      yield* sql`UPDATE signatures_given SET created_at = now() - interval '6 days' WHERE hash IN ('high', 'young')`
+      yield* sql`UPDATE lanes SET chain_block = 10, chain_hash = '' WHERE address <> ${account(3).address}`
       assert.strictEqual(yield* prune("2 days", 1), 1)
-      assert.strictEqual(yield* prune("2 days", 10), 1)
+      assert.strictEqual(yield* prune("2 days", 10), 2)
       assert.strictEqual(yield* prune("2 days", 10), 0)
-      const known = yield* (yield* LaneLedger).given(["old", "valid", "low", "high", "new"])
-      assert.deepStrictEqual([...known].toSorted(), ["high", "new", "valid"])
+      const known = yield* (yield* LaneLedger).given(["old", "valid", "low", "high", "new", "unread", "young"])
+      assert.deepStrictEqual([...known].toSorted(), ["high", "new", "valid", "young"])
     })
   )
 })

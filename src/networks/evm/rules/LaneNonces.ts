@@ -129,11 +129,7 @@ export const floorHeight = (
   chainBlock !== undefined && count < chainNonce && chainBlock.number <= head.number ? chainBlock.number : undefined
 
 /** Whether the count at the final height is read: at the first poll, and if the count has passed a nonce without a receipt. */
-export const needsFinalCount = (
-  { chainBlock }: Nonces,
-  count: number,
-  polled: ReadonlyArray<PolledNonce>
-): boolean =>
+export const needsFinalCount = ({ chainBlock }: Nonces, count: number, polled: ReadonlyArray<PolledNonce>): boolean =>
   chainBlock === undefined || polled.some(({ nonce, receipt }) => nonce < count && receipt === undefined)
 
 /** Transactions of the account at the final height: what was read, or what receipts in final blocks prove. */

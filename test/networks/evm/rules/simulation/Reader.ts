@@ -3,7 +3,14 @@
 import { present } from "../../../../../src/networks/core/Presentation.ts"
 import { currentAttempts, isFinal, requestOf } from "../../../../../src/networks/core/Transaction.ts"
 import type { Attempt, Transaction } from "../../../../../src/networks/core/Transaction.ts"
-import { isDeep, nonceOf, questionsOf, sightOf, withAbsence, withSight } from "../../../../../src/networks/evm/rules/Evm.ts"
+import {
+  isDeep,
+  nonceOf,
+  questionsOf,
+  sightOf,
+  withAbsence,
+  withSight
+} from "../../../../../src/networks/evm/rules/Evm.ts"
 import type {
   Evm,
   Question,
