@@ -1,11 +1,15 @@
 // The script of evm nodes. Its oracle is what the node says about the receivers, never what the service says.
 import { Effect, Schedule } from "effect"
-import { randomBytes } from "node:crypto"
 import type { Relayer } from "../faults/sending/Relayers.ts"
+import * as Batches from "./Batches.ts"
+import { newAddress } from "./Beside.ts"
+import type { Scene } from "./Beside.ts"
 import * as Delegations from "./Delegations.ts"
 import type { EvmNode, Started } from "./Nodes.ts"
+import * as Reorganisations from "./Reorganisations.ts"
 import * as Script from "./Script.ts"
 import type { Sheet } from "./Sheet.ts"
+import * as TopUps from "./TopUps.ts"
 
 /** Wei that each relayer gets: 5 units of the chain. */
 const funds = 5n * 10n ** 18n
@@ -15,8 +19,6 @@ const funds = 5n * 10n ** 18n
  * while nobody sends.
  */
 const treasuryCap = String(100n * 10n ** 9n)
-
-const newAddress = (): string => `0x${randomBytes(20).toString("hex")}`
 
 /** Code that stops at once, put in place by code of eight bytes. */
 const creation = "0x6001600c60003960016000f300"
@@ -71,19 +73,20 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
     Effect.map(Effect.forEach(receivers, balance), (all) => all.reduce((sum, one) => sum + one, 0n))
   const hasCode = (address: string) => Effect.map(call("eth_getCode", [address, "latest"]), (code) => code !== "0x")
 
-  yield* script.createNetwork({
-    network_type: "evm",
-    name: "field",
-    chain_id: node.chainId,
-    rpc_urls: [started.url],
-    average_blocktime_ms: 2000,
-    required_confirmations: 1,
-    features: node.hasDelegations === true ? ["eip1559", "eip7702"] : ["eip1559"],
-    symbol: "ETH",
-    ...node.network
-  })
-  const relayerOf = (policies: object = {}, signer?: object) =>
-    script.createRelayer({ network: "field", network_type: "evm", policies: { min_balance: "0", ...policies } }, signer)
+  const createNetwork = (fields: object) =>
+    script.createNetwork({
+      network_type: "evm",
+      chain_id: node.chainId,
+      average_blocktime_ms: 2000,
+      required_confirmations: 1,
+      features: node.hasDelegations === true ? ["eip1559", "eip7702"] : ["eip1559"],
+      symbol: "ETH",
+      ...node.network,
+      ...fields
+    })
+  yield* createNetwork({ name: "field", rpc_urls: [started.url] })
+  const relayerOf = (policies: object = {}, signer?: object, network = "field") =>
+    script.createRelayer({ network, network_type: "evm", policies: { min_balance: "0", ...policies } }, signer)
 
   /** An account with funds: one that the node signs for, or a relayer with the key of the treasury. */
   const treasury =
@@ -250,6 +253,11 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
     })
     yield* Delegations.cases({ script, node, call, check, deploy: deployed, payer })
   }
+  const { rewind } = node
+  const { url } = started
+  const scene: Scene = { script, node, call, url, check, deploy: deployed, relayerOf, createNetwork, fund, funds }
+  const executor = node.hasDelegations === true ? (yield* Batches.cases(scene)).solady : undefined
+  if (node.token === undefined) yield* TopUps.cases({ ...scene, executor })
   yield* Script.commonCases(script, {
     check,
     leaveOut: (name, why) => sheet.leaveOut(name, why),
@@ -259,4 +267,8 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
     outcome,
     received
   })
+  // A chain without its newest blocks is no place for later cases.
+  if (executor !== undefined && rewind !== undefined) {
+    yield* Reorganisations.cases({ ...scene, rewind: (height) => rewind(call, height), executor })
+  }
 })

@@ -42,6 +42,8 @@ export interface EvmNode extends Described {
   readonly treasury?: string
   /** Whether its chain takes authorizations (EIP-7702). */
   readonly hasDelegations?: true
+  /** Makes the block with this height the newest one. Absent: the node replaces no blocks. */
+  readonly rewind?: (call: Started["call"], height: number) => Effect.Effect<void>
   /** A token that the node's account has, and that pays fees, on a chain that forbids values. `gas`: of a transfer. */
   readonly token?: { readonly address: string; readonly gas: number }
 }
@@ -161,6 +163,7 @@ const geth = (
   mode: `developer mode, a block each two seconds${mode}`,
   chainId: 1337,
   hasDelegations: true,
+  rewind: (call, height) => Effect.asVoid(call("debug_setHead", [`0x${height.toString(16)}`])),
   start: Effect.fnUntraced(function* (given) {
     const binary =
       given ??
@@ -178,7 +181,7 @@ const geth = (
           "--http",
           "--http.addr=127.0.0.1",
           `--http.port=${port}`,
-          "--http.api=eth,net,web3,txpool",
+          "--http.api=eth,net,web3,txpool,debug",
           "--port=0",
           ...args
         ]
@@ -233,7 +236,7 @@ const hardhat = (
 
 const anvil = (
   args: ReadonlyArray<string>,
-  described: Pick<EvmNode, "name" | "mode" | "network" | "expects" | "token" | "hasDelegations">
+  described: Pick<EvmNode, "name" | "mode" | "network" | "expects" | "token" | "hasDelegations" | "rewind">
 ): EvmNode => ({
   type: "evm",
   version: "anvil 1.7.1",
@@ -374,7 +377,16 @@ const agave: SolanaNode = {
 export const at = (url: string): Started => ({ url, call: JsonRpc.call(url) })
 
 export const nodes: ReadonlyArray<FieldNode> = [
-  anvil([], { name: "anvil", mode: "a block each two seconds", hasDelegations: true }),
+  anvil([], {
+    name: "anvil",
+    mode: "a block each two seconds",
+    hasDelegations: true,
+    // Blocks without transactions take the place of the newest ones.
+    rewind: Effect.fnUntraced(function* (call, height) {
+      const newest = Number(yield* call("eth_blockNumber", []))
+      yield* call("anvil_reorg", [newest - height, []])
+    })
+  }),
   anvil(["--optimism"], { name: "anvil-optimism", mode: "as a chain of the OP stack" }),
   anvil(["--celo"], { name: "anvil-celo", mode: "as a chain of Celo" }),
   anvil(["--network", "tempo"], {

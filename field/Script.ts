@@ -101,6 +101,13 @@ export const open = Effect.gen(function* () {
     yield* start
   })
 
+  /** Runs `use` while the service stands still, so that it sees nothing of what lies between. */
+  const frozen = <A, E, R>(use: Effect.Effect<A, E, R>) =>
+    Effect.suspend(() => {
+      const { kill: signal } = service
+      return Effect.ensuring(Effect.andThen(signal("SIGSTOP"), use), signal("SIGCONT"))
+    })
+
   /** Stops the service, puts the backup back, and starts it. */
   const putBack = Effect.gen(function* () {
     yield* Service.stop(service)
@@ -123,6 +130,7 @@ export const open = Effect.gen(function* () {
     ends,
     cancel,
     kill,
+    frozen,
     backup,
     putBack
   }

@@ -25,6 +25,9 @@ const transferData = (lamports: bigint) =>
 
 const memo = (text: string) => ({ program_id: memoProgram, accounts: [], data: Buffer.from(text).toString("base64") })
 
+/** Lamports: a relayer gets them if it has less than `below`. */
+const topUp = { below: "500000000", to: "1000000000", max_per_day: "10000000000" } as const
+
 /** Seconds until the deadlines of the cases: enough for a block, and too few for its finality. */
 const deadline = 10
 
@@ -74,6 +77,12 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started, 
   const received = (receivers: ReadonlyArray<string>) =>
     Effect.map(Effect.forEach(receivers, balance), (all) => all.reduce((sum, one) => sum + one, 0n) / amount)
 
+  const relayerOf = (network: string, policies: object = {}) =>
+    script.createRelayer({
+      network,
+      network_type: "solana",
+      policies: { fee_payment_strategy: "relayer", ...policies }
+    })
   const relayerAt = Effect.fnUntraced(function* (network: string, url: string) {
     yield* script.createNetwork({
       network_type: "solana",
@@ -82,8 +91,7 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started, 
       average_blocktime_ms: 400,
       is_testnet: true
     })
-    const policies = { fee_payment_strategy: "relayer" }
-    return yield* script.createRelayer({ network, network_type: "solana", policies })
+    return yield* relayerOf(network)
   })
   const relayer = yield* relayerAt("field", started.url)
   const transfer = (to: string, lamports = amount, from = relayer.address) => ({
@@ -265,6 +273,23 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started, 
       yield* stranger.land(lamport, { config })
       yield* script.putBack
       return yield* outcome(made)
+    })
+  )
+  yield* sheet.check(
+    "a top-up of an account that does not exist, and a transfer from it",
+    "the account has all of `to`; 1 confirmed; 1 received",
+    Effect.gen(function* () {
+      const target = yield* relayerOf("field", { top_up: { from: relayer.id, ...topUp } })
+      const found = yield* balance(target.address).pipe(
+        Effect.repeat({ until: (lamports) => lamports > 0n, schedule: Schedule.spaced("1 second") }),
+        Effect.timeout("3 minutes"),
+        Effect.orDie
+      )
+      const to = newAddress()
+      const sent = yield* script.send(target, { instructions: [transfer(to, amount, target.address)] })
+      const rows = yield* script.ends(target, [sent])
+      const all = found === BigInt(topUp.to) ? "the account has all of `to`" : `the account has ${found}`
+      return `${all}; ${Script.counted(rows)}; ${yield* received([to])} received`
     })
   )
   yield* Script.commonCases(script, {

@@ -16,6 +16,9 @@ const amount = 10_000_000n
 
 const stroopsPerXlm = 10_000_000n
 
+/** Stroops: a relayer gets them if it can spend less than `below`. */
+const topUp = { below: "100000000", to: "500000000", max_per_day: "5000000000" } as const
+
 /** What an operation of the root account may cost, in stroops: ten times the base fee. */
 const rootFee = "1000"
 
@@ -235,6 +238,26 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) 
       const { channels = [], locked_by_channels = 0 } = yield* script.nonce(poor)
       const locked = BigInt(locked_by_channels) / reserve
       return `${first?.status} ${first?.code}; ${sent}; then ${channels.length} channels lock ${locked} base reserves`
+    })
+  )
+  yield* sheet.check(
+    "a top-up of an account that does not exist, and a payment from it",
+    "the account has all of `to` beside two base reserves; 1 confirmed; 1 received",
+    Effect.gen(function* () {
+      const target = yield* relayerOf({ top_up: { from: relayer.id, ...topUp } })
+      const found = yield* balance(target.address).pipe(
+        Effect.repeat({ until: (stroops) => stroops > 0n, schedule: Schedule.spaced("1 second") }),
+        Effect.timeout("3 minutes"),
+        Effect.orDie
+      )
+      const isAll = found === BigInt(topUp.to) + 2n * (yield* baseReserve)
+      const all = isAll ? "the account has all of `to` beside two base reserves" : `the account has ${found}`
+      const paid = yield* counting(
+        Effect.flatMap(script.send(target, body(payment())), (one) =>
+          Effect.map(script.ends(target, [one]), Script.counted)
+        )
+      )
+      return `${all}; ${paid}`
     })
   )
   yield* sheet.check(
