@@ -71,26 +71,27 @@ const compile = Effect.fnUntraced(function* (solc: string, folder: string) {
 /** It asks neither in the cases, because nobody uses a delegation of its own or the entry point. */
 const unused = "0x0000000000000000000000000000000000000001"
 
+const Metamask = Schema.Struct({ EIP7702StatelessDeleGator: Schema.String })
+const Artifact = Schema.Struct({ bytecode: Schema.String })
+
 /** Creations of contracts. */
 export const creations = Effect.gen(function* () {
   const solc = yield* Packages.npm(packages, "solc/solc.js")
   const folder = path.resolve(path.dirname(solc), "../..")
   const load = createRequire(path.join(folder, "package.json"))
-  const metamask: unknown = load("@metamask/delegation-abis/bytecode")
-  const infinitism: unknown = load("@account-abstraction/contracts/artifacts/Simple7702Account.json")
-  const { bytecode } = Schema.decodeUnknownSync(Schema.Struct({ bytecode: Schema.String }))(infinitism)
-  const { EIP7702StatelessDeleGator: stateless } = Schema.decodeUnknownSync(
-    Schema.Struct({ EIP7702StatelessDeleGator: Schema.String })
-  )(metamask)
+  const metamask = yield* Schema.decodeUnknownEffect(Metamask)(load("@metamask/delegation-abis/bytecode"))
+  const infinitism = yield* Schema.decodeUnknownEffect(Artifact)(
+    load("@account-abstraction/contracts/artifacts/Simple7702Account.json")
+  )
   const parameters = encodeAbiParameters([{ type: "address" }, { type: "address" }], [unused, unused])
   return {
     ...(yield* compile(solc, folder)),
     /** EIP7702StatelessDeleGator of MetaMask: with signatures of the account's key. */
-    metamask: stateless + parameters.slice(2),
+    metamask: metamask.EIP7702StatelessDeleGator + parameters.slice(2),
     /** Simple7702Account of eth-infinitism, which has no mode of ERC-7821. */
-    simple7702: bytecode
+    simple7702: infinitism.bytecode
   }
-})
+}).pipe(Effect.orDie)
 
 /** A minimal proxy (EIP-1167). */
 export const proxyOf = (address: string): string => {

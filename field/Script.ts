@@ -25,6 +25,9 @@ const final: ReadonlySet<string> = new Set(["confirmed", "failed", "canceled", "
 /** How long a transaction may take to become final: Solana proves that bytes are dead after about three minutes. */
 const patience = "6 minutes"
 
+/** How long a top-up may take: two health checks, and a payment. */
+const topUpPatience = "2 minutes"
+
 /** Checks are frequent, so that a relayer whose account got funds is enabled soon. */
 const env = { ...Relayers.env, HEALTH_CHECK_INTERVAL_MS: "1000" }
 
@@ -101,6 +104,19 @@ export const open = Effect.gen(function* () {
     yield* start
   })
 
+  /** Waits until an account that had nothing has something, which a top-up has paid. `balance`: of the account, by the node. */
+  const toppedUp = (relayer: Relayers.Relayer, balance: Effect.Effect<bigint>) =>
+    balance.pipe(
+      Effect.repeat({ until: (found) => found > 0n, schedule: Schedule.spaced("1 second") }),
+      Effect.timeoutOrElse({
+        duration: topUpPatience,
+        orElse: () =>
+          Effect.flatMap(call(`relayers/${relayer.id}/explain`), ({ text }) =>
+            Effect.die(new Error(`no top-up in ${topUpPatience}: ${text}`))
+          )
+      })
+    )
+
   /** Runs `use` while the service stands still, so that it sees nothing of what lies between. */
   const frozen = <A, E, R>(use: Effect.Effect<A, E, R>) =>
     Effect.suspend(() => {
@@ -130,6 +146,7 @@ export const open = Effect.gen(function* () {
     ends,
     cancel,
     kill,
+    toppedUp,
     frozen,
     backup,
     putBack

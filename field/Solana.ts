@@ -280,11 +280,7 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started, 
     "the account has all of `to`; 1 confirmed; 1 received",
     Effect.gen(function* () {
       const target = yield* relayerOf("field", { top_up: { from: relayer.id, ...topUp } })
-      const found = yield* balance(target.address).pipe(
-        Effect.repeat({ until: (lamports) => lamports > 0n, schedule: Schedule.spaced("1 second") }),
-        Effect.timeout("3 minutes"),
-        Effect.orDie
-      )
+      const found = yield* script.toppedUp(target, balance(target.address))
       const to = newAddress()
       const sent = yield* script.send(target, { instructions: [transfer(to, amount, target.address)] })
       const rows = yield* script.ends(target, [sent])

@@ -244,12 +244,10 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) 
     "a top-up of an account that does not exist, and a payment from it",
     "the account has all of `to` beside two base reserves; 1 confirmed; 1 received",
     Effect.gen(function* () {
-      const target = yield* relayerOf({ top_up: { from: relayer.id, ...topUp } })
-      const found = yield* balance(target.address).pipe(
-        Effect.repeat({ until: (stroops) => stroops > 0n, schedule: Schedule.spaced("1 second") }),
-        Effect.timeout("3 minutes"),
-        Effect.orDie
-      )
+      const payer = yield* relayerOf({ allowed_operations: ["createAccount"] })
+      yield* byRoot(created(payer.address, String(funds)))
+      const target = yield* relayerOf({ top_up: { from: payer.id, ...topUp } })
+      const found = yield* script.toppedUp(target, balance(target.address))
       const isAll = found === BigInt(topUp.to) + 2n * (yield* baseReserve)
       const all = isAll ? "the account has all of `to` beside two base reserves" : `the account has ${found}`
       const paid = yield* counting(

@@ -49,7 +49,7 @@ export const cases = Effect.fnUntraced(function* (scene: Given) {
     "the account has all of `to`; payments: 1 confirmed; 1 confirmed",
     Effect.gen(function* () {
       const target = yield* relayerOf(policyOf(amounts))
-      const found = yield* has(target.address, 1n)
+      const found = yield* script.toppedUp(target, balance(target.address))
       const row = yield* spend(target, 1n)
       const payments = yield* paymentsTo(target.address)
       const rows = yield* script.ends(payer, payments)
