@@ -153,6 +153,11 @@ const rights = {
     ["relayers:read", "transactions:read"]
   ),
   relayer_ids: shown(Schema.Array(RelayerId), "The only relayers that the key can use. Absent: all.", ["payouts"]),
+  has_transaction_limits: shown(
+    Schema.Boolean,
+    "Whether the key limits what transactions may send. Absent: it does not.",
+    true
+  ),
   read_only: readOnly
 }
 

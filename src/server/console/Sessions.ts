@@ -342,6 +342,7 @@ const makeSessions = Effect.fnUntraced(function* ({
     ...nameIn(names, session.key_id),
     scopes: grantsOfSession(caller, false),
     ...(caller.relayerIds === undefined ? {} : { relayer_ids: caller.relayerIds.map((id) => RelayerId.make(id)) }),
+    ...(caller.transactionLimits === undefined ? {} : { has_transaction_limits: true }),
     read_only: session.read_only,
     created_at: session.created_at,
     expires_at: session.expires_at,
