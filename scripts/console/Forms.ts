@@ -39,6 +39,7 @@ export const formNames = [
   "SendEvmTransactionRequest",
   "SendSolanaTransactionRequest",
   "SendStellarTransactionRequest",
+  "DelegateRequest",
   "CreateEvmNetworkRequest",
   "CreateSolanaNetworkRequest",
   "CreateStellarNetworkRequest",
@@ -120,10 +121,18 @@ const enumOf = (schema: Schema) => schema.enum?.filter((value) => value !== null
 
 const isUrls = (items: Schema) => items.properties?.["url"] !== undefined
 
+/** Calls of one transaction, which a person enters row by row. */
+const isCalls = ({ properties = {} }: Schema) => ["to", "value", "data"].every((name) => name in properties)
+
+/** Authorizations of EIP-7702. */
+const isAuthorizations = ({ properties = {} }: Schema) => "y_parity" in properties
+
 const kindOfList = (schema: Schema, document: OpenApiDocument): FieldKind => {
   const items = resolved(schema.items ?? {}, document)
   const options = (items.anyOf ?? [items]).map((option) => resolved(option, document))
   if (options.some(isUrls)) return "urls"
+  if (options.some(isCalls)) return "calls"
+  if (options.some(isAuthorizations)) return "authorizations"
   if (enumOf(items) !== undefined) return "choices"
   return options.every((option) => typesOf(option).includes("string")) ? "lines" : "json"
 }
@@ -175,8 +184,11 @@ const sampleOf = (schema: Schema, document: OpenApiDocument): unknown => {
   return Object.fromEntries(required) as unknown
 }
 
+/** Kinds whose values are objects, or lists of them. */
+const nested: ReadonlySet<FieldKind> = new Set(["json", "calls", "authorizations"])
+
 const exampleOf = (schema: Schema, kind: FieldKind, document: OpenApiDocument) => {
-  const [example] = kind === "json" ? [sampleOf(schema, document)] : (schema.examples ?? [])
+  const [example] = nested.has(kind) ? [sampleOf(schema, document)] : (schema.examples ?? [])
   if (example === undefined) return undefined
   if (kind === "choices") return undefined
   if ((kind === "lines" || kind === "urls") && Array.isArray(example)) return example.map(lineOf).join(", ")
@@ -190,7 +202,8 @@ const fieldOf = (name: string, schema: Schema, isRequired: boolean, document: Op
   const kind = kindOf(name, schema, document)
   const choices = enumOf(kind === "choices" ? resolved(schema.items ?? {}, document) : schema)
   const example = kind === "boolean" || kind === "secret" ? undefined : exampleOf(schema, kind, document)
-  const unit = kind === "amount" ? units.get(name) : undefined
+  // All calls of a transaction are entered in one unit.
+  const unit = kind === "amount" ? units.get(name) : kind === "calls" ? "native" : undefined
   const [only] = choices ?? []
   return {
     name,

@@ -69,6 +69,13 @@ const Nested = Schema.Struct({
   inner: Schema.optionalKey(Schema.Struct({ word: Word }))
 })
 
+const Calls = Schema.Array(
+  Schema.Struct({ to: Word, value: Schema.optionalKey(Uint128), data: Schema.optionalKey(Word) })
+).check(Schema.isBetweenLength(1, 4))
+
+const withTexts = (call: unknown) =>
+  isObject(call) && "value" in call ? { ...call, value: String(call["value"]) } : call
+
 /** What is generated for a field. */
 const generated = ({ kind, choices = [], fixed }: FormField) => {
   if (fixed !== undefined) return Schema.Literal(fixed)
@@ -93,6 +100,10 @@ const generated = ({ kind, choices = [], fixed }: FormField) => {
       return Moment
     case "json":
       return Nested
+    case "calls":
+      return Calls
+    case "authorizations":
+      return Schema.Array(Nested).check(Schema.isBetweenLength(1, 4))
     case "text":
     case "secret":
       return Word
@@ -106,6 +117,8 @@ const sent = ({ kind }: FormField, value: unknown): unknown => {
       return String(value)
     case "number":
       return Number(value) / 100
+    case "calls":
+      return Array.isArray(value) ? value.map(withTexts) : value
     case "moment":
       return DateTime.formatIso(DateTime.makeUnsafe(Number(value) * 1_000))
     default:

@@ -171,6 +171,7 @@ export const words = {
       "Every relayer on this network without URLs of its own uses them. A masked URL that stays as it is keeps its secret.",
     giveOwn: "Give this relayer URLs of its own",
     delegate: "Delegates to",
+    delegateChanged: "has changed",
     privateUrls: "Private RPC URLs",
     privateUrlsHint:
       "They get its private transactions, instead of those of its network, and keep them from everybody until they are mined. Empty: those of its network.",
@@ -180,6 +181,7 @@ export const words = {
     topUpLeft: "left",
     topUpOpen: "a payment is open",
     topUpSince: "not topped up for",
+    topUpOf: "Tops up",
     noPrivateUrl: "none: its sends are refused",
     somePrivate: "for sends that ask for it",
     eachPrivate: (seconds: number | undefined) =>
@@ -359,6 +361,8 @@ export const words = {
       lines: "One per line.",
       urls: "One URL per line; a weight from 0 to 100 may follow after a space.",
       moment: "Date and time in UTC.",
+      calls: "",
+      authorizations: "Paste what the wallet prints: a list, one object, or one entry per line.",
       json: "JSON."
     },
     problems: {
@@ -368,10 +372,84 @@ export const words = {
       too_large: "The amount needs more than 128 bits.",
       required: "This field is required.",
       not_json: "This is no valid JSON.",
+      not_authorizations:
+        "Enter a list of authorizations in JSON, one of them, or per line one of them or the 0x text that cast wallet sign-auth prints.",
+      not_json_object:
+        "This is how JavaScript prints an object, not JSON. Print it with JSON.stringify, with bigints as text.",
       not_integer: "Enter a whole number.",
       not_moment: "Enter a date and a time.",
       not_weight: "Enter one URL per line, and after it at most one whole number."
     }
+  },
+  calls: {
+    one: "Calls",
+    call: (number: number) => `Call ${number}`,
+    addFirst: "Add calls",
+    add: "Add a call",
+    remove: "Remove",
+    removeCall: (number: number) => `Remove call ${number}`,
+    together: (count: number, sum: string) => (count === 1 ? `1 call, ${sum}` : `${count} calls, together ${sum}`),
+    count: (count: number) => `${count} calls`,
+    sum: "Together",
+    all: "All of them are made, or none if one fails.",
+    data: "data",
+    noExecutor: "To make several calls at once, the account has to delegate to an executor first:"
+  },
+  authorizations: {
+    one: "Authorization",
+    runs: "runs the code of",
+    ends: "ends the delegation of its account",
+    nonce: "nonce",
+    chain: (id: number) => `valid on chain ${id}`,
+    everyChain: "valid on every chain",
+    unread: "not read yet: what is wrong is said when it is checked",
+    notReady: "Authorizations of other accounts (EIP-7702) cannot be sent:",
+    noFeature: "the network lacks the feature eip7702",
+    noDelegate: "allowed_delegates of the policy is empty",
+    anybody:
+      "Everybody who sees an authorization can use it until the nonce of its account moves. A cancel does not end that."
+  },
+  delegation: {
+    title: "Delegation",
+    sub: "The contract whose code the account runs (EIP-7702), so that it can make many calls in one transaction",
+    state: "State",
+    none: "Delegates to nothing",
+    final: "In effect",
+    notFinal: "Not final yet",
+    changing: "A change is open",
+    changed: "The contract has changed",
+    delegate: "Contract",
+    what: "Changed",
+    since: "since",
+    codeHash: "Hash of its code",
+    implementation: "Implementation of the proxy",
+    beacon: "Beacon of the proxy",
+    signatures: "Signatures of the key count for the account",
+    yes: "yes",
+    no: "no",
+    nonce: "Nonce of the last change",
+    checked: "Compared",
+    openTransaction: "Show the transaction",
+    shared: "The account belongs to each relayer with this signer on this network.",
+    set: "Delegate",
+    change: "Delegate to another contract",
+    setAction: "Check and delegate…",
+    setTitle: "Let this contract run the account?",
+    setText:
+      "Its code then decides what every call to the account does, incoming transfers included. The service checks the contract first, waits until nothing of the account is open, and sends a transaction that takes two nonces. Once it is signed, it cannot be canceled.",
+    account: "Account",
+    confirm: "Delegate",
+    proxy: "A proxy is accepted: others may replace its code.",
+    end: "End the delegation…",
+    endTitle: "End the delegation?",
+    endText:
+      "The account has no code afterwards. Transactions with calls that are queued then fail without a nonce. A transaction of the account ends it; it takes two nonces, and cannot be canceled once it is signed.",
+    endAction: "End it",
+    accepted: "The change was accepted.",
+    isOpen: "A change is open. The next one is possible when it is final.",
+    isPaused: "The relayer is paused: the service changes no delegation until it is resumed.",
+    limited:
+      "A change needs a key for all relayers, without limits of what it may send: the account may be that of several relayers."
   },
   newTab: "opens in a new tab",
   transaction: {
@@ -404,6 +482,8 @@ export const words = {
     contract: "Contract",
     calls: "Calls",
     delegate: "Delegates to",
+    delegatesTo: "delegates its account to",
+    endsDelegation: "ends the delegation of its account",
     revert: "Revert reason",
     authorizations: "Authorizations",
     delegates: "runs the code of",
@@ -469,6 +549,10 @@ export const words = {
     isMined: "It is mined.",
     isCanceled: "It is being canceled.",
     isUnsigned: "It has no price yet.",
+    isDelegation: "The service raises the price of a delegation itself.",
+    isSignedDelegation:
+      "A delegation that is signed cannot be canceled: its authorization could be used by anybody if a no-op took its nonce.",
+    isTopUp: "A top-up cannot be replaced.",
     notAllowed: "This session lacks the scope transactions:write.",
     publish: "Make public…",
     publishTitle: "Send this transaction publicly?",
@@ -542,6 +626,7 @@ export const words = {
     reviewAndSend: "Review and send…",
     review: "Send this transaction?",
     from: "From",
+    network: "Network",
     moves: "Moves",
     unknownMoves: "what its bytes, its call or its program says: the form has no field with amount and receiver",
     most: "Costs at most",

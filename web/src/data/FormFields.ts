@@ -2,6 +2,9 @@
 import { DateTime } from "effect"
 import { exact, gwei, ofSomeChain, parse, shown, smallestUnits } from "./Amounts.ts"
 import type { AmountProblem, Unit } from "./Amounts.ts"
+import { authorizationsOf } from "./Authorizations.ts"
+import type { AuthorizationProblem } from "./Authorizations.ts"
+import { callsOf, rowsOf, textOfCalls } from "./Calls.ts"
 
 export type FieldKind =
   | "text"
@@ -18,6 +21,10 @@ export type FieldKind =
   /** A URL per line, with its weight after a space. */
   | "urls"
   | "moment"
+  /** Rows of receiver, amount and data, entered as JSON of their texts. */
+  | "calls"
+  /** Signed authorizations, as wallets and libraries print them. */
+  | "authorizations"
   /** JSON text, for nested shapes. */
   | "json"
 
@@ -40,8 +47,16 @@ export type Form = ReadonlyArray<FormField>
 /** What a person has entered, by the names of the fields. Absent fields are empty. */
 export type Entered = Readonly<Record<string, string>>
 
-export type Problem = AmountProblem | "required" | "not_json" | "not_integer" | "not_moment" | "not_weight"
+export type Problem =
+  | AmountProblem
+  | AuthorizationProblem
+  | "required"
+  | "not_json"
+  | "not_integer"
+  | "not_moment"
+  | "not_weight"
 
+/** By the name of the field, or by the path of a part of it, such as `calls.1.to`. */
 export type Problems = Readonly<Record<string, Problem | string>>
 
 /** The key under which the chosen unit of an amount is entered: its decimals. */
@@ -75,7 +90,11 @@ export const hintOf = (field: FormField, native: Unit): string => {
     .replace(/The default is (\d+)\./, (_, digits: string) => `The default is ${shown(BigInt(digits), unit)}.`)
 }
 
-type Read = { readonly value: unknown } | { readonly problem: Problem }
+type Read =
+  | { readonly value: unknown }
+  | { readonly problem: Problem }
+  /** By the paths of the parts below the field. */
+  | { readonly problems: Readonly<Record<string, Problem>> }
 
 const linesOf = (text: string) =>
   text
@@ -126,6 +145,11 @@ const amountOf = (text: string, decimals: number): Read => {
   return parsed.ok ? { value: parsed.value.toString() } : { problem: parsed.problem }
 }
 
+const readCalls = (text: string, decimals: number): Read => {
+  const { value, problems } = callsOf(rowsOf(text), decimals)
+  return Object.keys(problems).length === 0 ? { value } : { problems }
+}
+
 const read = (field: FormField, text: string, decimals: number): Read => {
   switch (field.kind) {
     case "amount":
@@ -141,6 +165,10 @@ const read = (field: FormField, text: string, decimals: number): Read => {
       return { value: linesOf(text) }
     case "urls":
       return urlsOf(text)
+    case "calls":
+      return readCalls(text, decimals)
+    case "authorizations":
+      return authorizationsOf(text)
     case "json":
       return jsonOf(text)
     case "moment":
@@ -189,6 +217,28 @@ const entry = (field: FormField, entered: Entered, native: Unit): Read | undefin
   return field.isRequired === true ? { problem: "required" } : undefined
 }
 
+const problemsIn = ({ name }: FormField, made: Exclude<Read, { readonly value: unknown }>) =>
+  "problem" in made
+    ? { [name]: made.problem }
+    : Object.fromEntries(Object.entries(made.problems).map(([part, problem]) => [`${name}.${part}`, problem]))
+
+/**
+ * Problems of the parts of a field, such as those that the service names `calls.1.to` or `custom_rpc_urls.0.url`, by their paths below the
+ * field. Parts that are fields of the form themselves are left out.
+ */
+export const partsOf = (form: Form, { name }: FormField, problems: Problems): Problems =>
+  Object.fromEntries(
+    Object.entries(problems)
+      .filter(([path]) => path.startsWith(`${name}.`))
+      .filter(
+        ([path]) => !form.some((other) => other.name !== name && isIn(other.name, path) && isIn(name, other.name))
+      )
+      .map(([path, problem]) => [path.slice(name.length + 1), problem])
+  )
+
+/** Whether the path leads to the field, or to a part of it. */
+export const isIn = (name: string, path: string): boolean => path === name || path.startsWith(`${name}.`)
+
 export interface Made {
   readonly json: Json
   readonly problems: Problems
@@ -201,8 +251,8 @@ export const bodyOf = (form: Form, entered: Entered, native: Unit): Made => {
   for (const field of form) {
     const made = entry(field, entered, native)
     if (made === undefined) continue
-    if ("problem" in made) problems[field.name] = made.problem
-    else put(json, field.name, made.value)
+    if ("value" in made) put(json, field.name, made.value)
+    else Object.assign(problems, problemsIn(field, made))
   }
   return { json, problems }
 }
@@ -216,6 +266,7 @@ const written = (field: FormField, value: unknown, native: Unit): string => {
   if (value === undefined || value === null) return ""
   if (field.kind === "amount") return exact(BigInt(String(value)), decimalsOf(field, {}, native))
   if (field.kind === "urls" && Array.isArray(value)) return value.map(urlLine).join("\n")
+  if (field.kind === "calls" && Array.isArray(value)) return textOfCalls(value, decimalsOf(field, {}, native))
   if ((field.kind === "lines" || field.kind === "choices") && Array.isArray(value)) return value.map(String).join("\n")
   return typeof value === "object" ? JSON.stringify(value, bigintText, 2) : String(value)
 }
@@ -234,7 +285,7 @@ export interface Change {
 export const changesOf = (form: Form, before: Entered, after: Entered, native: Unit): ReadonlyArray<Change> => {
   const text = (field: FormField, entered: Entered) => {
     const made = entry(field, entered, native)
-    return made === undefined || "problem" in made ? (entered[field.name] ?? "") : JSON.stringify(made.value)
+    return made !== undefined && "value" in made ? JSON.stringify(made.value) : (entered[field.name] ?? "")
   }
   return form
     .filter((field) => text(field, before) !== text(field, after))
@@ -259,8 +310,8 @@ export const patchOf = (form: Form, before: Entered, after: Entered, native: Uni
   for (const field of form.filter(({ name }) => changed.has(name))) {
     const made = entry(field, after, native)
     if (made === undefined) put(json, emptied(form, field, after), null)
-    else if ("problem" in made) problems[field.name] = made.problem
-    else put(json, field.name, made.value)
+    else if ("value" in made) put(json, field.name, made.value)
+    else Object.assign(problems, problemsIn(field, made))
   }
   return { json, problems }
 }

@@ -7,6 +7,7 @@ export interface Move {
   readonly amount?: bigint
   readonly unit: Unit
   readonly to?: string
+  readonly data?: string
 }
 
 const fieldOf = (value: unknown, name: string): unknown =>
@@ -71,9 +72,22 @@ const ofOperation = (operation: unknown): ReadonlyArray<Move> =>
     ? [withParts(assetOf(fieldOf(operation, "asset")), amountOf(operation, "amount"), textOf(operation, "destination"))]
     : []
 
+/** The calls of an evm transaction that makes many, each with its amount. Empty: it makes one. */
+export const callsIn = (value: unknown): ReadonlyArray<Pick<Move, "amount" | "to" | "data">> =>
+  listOf(value, "calls").map((call) => {
+    const [to, data] = [textOf(call, "to"), textOf(call, "data")]
+    return {
+      amount: amountOf(call, "value") ?? 0n,
+      ...(to === undefined ? {} : { to }),
+      ...(data === undefined ? {} : { data })
+    }
+  })
+
 /** `value`: a request, or a transaction of the service. `native`: the unit of its network. */
 export const movesOf = (networkType: string, value: unknown, native: Unit): ReadonlyArray<Move> => {
   if (networkType === "solana") return listOf(value, "instructions").flatMap(ofInstruction)
   if (networkType === "stellar") return listOf(value, "operations").flatMap(ofOperation)
+  const calls = callsIn(value)
+  if (calls.length > 0) return calls.map((call) => ({ ...call, unit: native }))
   return [withParts(native, amountOf(value, "value") ?? 0n, textOf(value, "to"))]
 }

@@ -90,6 +90,17 @@ export const endSession = (id: string) =>
 export const may = (state: SessionState, scope: Scope): boolean =>
   (state.kind === "in" || state.kind === "ended") && allows(state.session.scopes, scope)
 
+/** Whether the key limits what its transactions may send: then it can name no payer of top-ups. */
+export const isLimited = (state: SessionState): boolean =>
+  (state.kind === "in" || state.kind === "ended") && state.session.has_transaction_limits === true
+
+/** Whether it may change what an account delegates to, which may be that of several relayers. */
+export const mayDelegate = (state: SessionState): boolean =>
+  may(state, "relayers:write") &&
+  !isLimited(state) &&
+  (state.kind === "in" || state.kind === "ended") &&
+  state.session.relayer_ids === undefined
+
 export const isReadOnly = (state: SessionState): boolean =>
   (state.kind === "in" || state.kind === "ended") && state.session.read_only
 

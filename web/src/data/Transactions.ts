@@ -123,6 +123,10 @@ export type SendingType = keyof typeof readers
 
 export const isSending = (type: string): type is SendingType => type in readers
 
+/** Reads a body as the service does. Nothing is sent. */
+export const checkTransaction = (type: SendingType, body: unknown) =>
+  call((): Effect.Effect<SendTransactionRequest, unknown> => readers[type](body))
+
 /** `key` is the same for each try of one form. */
 export const sendTransaction = (type: SendingType, relayer: string, body: unknown, key: string) =>
   once(

@@ -11,7 +11,8 @@ import { forms } from "../data/Forms.ts"
 import { unitOf } from "../data/Chains.ts"
 import { networkList, networkPage } from "../data/Networks.ts"
 import { act, refresh } from "../data/Registry.ts"
-import { may, sessionState } from "../data/Session.ts"
+import { isLimited, may, sessionState } from "../data/Session.ts"
+import { payersOf, withoutTopUp } from "../data/TopUps.ts"
 import type { Scope } from "../../../src/domain/access/ApiKey.ts"
 import { keyList } from "../data/Keys.ts"
 import { signerList, signerPage } from "../data/Signers.ts"
@@ -102,7 +103,7 @@ const isKind = (name: string): name is Kind => name in kinds
 const mostShown = 100
 
 /** Values that exist already, to choose from. A list that this session may not read is a text field. */
-const useKnown = (type: string): Readonly<Record<string, ReadonlyArray<string>>> => {
+const useKnown = (type: string, network: string | undefined): Readonly<Record<string, ReadonlyArray<string>>> => {
   const networks = useQuery(networkList).value
   const signers = useQuery(signerList).value
   const webhooks = useQuery(webhookList).value
@@ -113,6 +114,7 @@ const useKnown = (type: string): Readonly<Record<string, ReadonlyArray<string>>>
       : { network: networks.filter(({ network_type }) => network_type === type).map(({ name }) => name) }),
     ...(signers === undefined ? {} : { signer_id: signers.map(({ id }) => id) }),
     ...(webhooks === undefined ? {} : { notification_id: webhooks.map(({ id }) => id) }),
+    ...(relayers === undefined ? {} : { "policies.top_up.from": payersOf({ network_type: type, network }, relayers) }),
     ...(relayers === undefined || relayers.length === 0 || relayers.length > mostShown
       ? {}
       : { relayer_ids: relayers.map(({ id }) => id) })
@@ -152,13 +154,16 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
   const { forms: names, next } = kinds[kind]
   const session = useAtom(sessionState)
   const { route } = useLocation()
-  const known = useKnown(type)
-  const form = forms[names[type] ?? ""] ?? []
+  const whole = forms[names[type] ?? ""] ?? []
   const { parameters } = useSearch()
+  const given = givenIn(whole, parameters)
+  const chosen = useKnown(type, undefined)
   const [entered, setEntered] = useState<Entered>({
-    ...(kind === "relayer" ? { paused: "false", ...onlyChoices(form, known) } : {}),
-    ...givenIn(form, parameters)
+    ...(kind === "relayer" ? { paused: "false", ...onlyChoices(whole, chosen) } : {}),
+    ...given
   })
+  const known = useKnown(type, entered["network"])
+  const form = withoutTopUp(whole, isLimited(session), entered)
   const [problems, setProblems] = useState<Problems>({})
   const [failure, setFailure] = useState<Failure>()
   const [isBusy, setBusy] = useState(false)

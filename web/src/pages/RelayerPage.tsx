@@ -33,6 +33,7 @@ import { Tag } from "../parts/Tag.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
 import type { Shown } from "../parts/useAtom.ts"
 import { useEventsAbout } from "../parts/useEvents.ts"
+import { RelayerDelegation } from "./relayer/Delegation.tsx"
 import { FirstCheck } from "./relayer/FirstCheck.tsx"
 import { RelayerEvents, RelayerTransactions } from "./relayer/Lists.tsx"
 import { RelayerNonces } from "./relayer/Nonces.tsx"
@@ -75,6 +76,13 @@ const tabs: ReadonlyArray<{
     isOf: ({ network_type }) => network_type !== "solana",
     scope: "transactions:read",
     content: RelayerNonces
+  },
+  {
+    name: "delegation",
+    label: words.delegation.title,
+    // Accounts of other networks do not delegate.
+    isOf: ({ network_type }) => network_type === "evm",
+    content: RelayerDelegation
   },
   { name: "events", label: text.events, scope: "events:read", content: RelayerEvents }
 ]

@@ -4,36 +4,32 @@ import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
 import { isOfNetwork } from "../../../src/client/Networks.ts"
 import type { Failure } from "../data/Failure.ts"
-import { bodyOf, decimalsOf } from "../data/FormFields.ts"
-import type { Entered, Form, FormField, Problems } from "../data/FormFields.ts"
+import { bodyOf } from "../data/FormFields.ts"
+import type { Entered, FormField, Problems } from "../data/FormFields.ts"
 import { forms } from "../data/Forms.ts"
 import { privateUrlsOf, unitOf } from "../data/Chains.ts"
-import { gwei } from "../data/Amounts.ts"
 import type { Unit } from "../data/Amounts.ts"
-import { movesOf } from "../data/Moves.ts"
-import type { Move } from "../data/Moves.ts"
 import { networkList } from "../data/Networks.ts"
 import type { Network } from "../data/Networks.ts"
 import { act } from "../data/Registry.ts"
-import { relayerById } from "../data/Relayers.ts"
+import { relayerById, relayerExplanation } from "../data/Relayers.ts"
 import type { Relayer } from "../data/Relayers.ts"
-import { isSending, sendTransaction, simulateTransaction } from "../data/Transactions.ts"
+import { checkTransaction, isSending, sendTransaction, simulateTransaction } from "../data/Transactions.ts"
 import type { SendingType } from "../data/Transactions.ts"
 import { words } from "../words.ts"
 import { Amount } from "../parts/Amount.tsx"
 import { Bars, Failed, Loaded } from "../parts/Block.tsx"
-import { Code } from "../parts/Copy.tsx"
 import { Curl } from "../parts/Curl.tsx"
 import { Confirm } from "../parts/Dialog.tsx"
 import { SchemaForm } from "../parts/Form.tsx"
-import { Icon } from "../parts/Icon.tsx"
 import { Empty } from "../parts/List.tsx"
-import { Facts, Page } from "../parts/Page.tsx"
+import { Page } from "../parts/Page.tsx"
 import { refusedFields } from "../parts/Patch.tsx"
 import { Tag, mark } from "../parts/Tag.tsx"
 import { Tree } from "../parts/Tree.tsx"
 import { useAnswered, useQuery } from "../parts/useAtom.ts"
 import { Writes } from "../parts/Writes.tsx"
+import { Review, StateOf, othersOf } from "./send/Review.tsx"
 
 const text = words.send
 
@@ -48,90 +44,51 @@ interface Props {
   readonly type: SendingType
 }
 
-/** Fields that the review names by themselves, or that are lists of what it names. */
-const reviewed: ReadonlySet<string> = new Set(["to", "value", "network", "instructions", "operations"])
-
-const unitText = (field: FormField, entered: Entered, native: Unit): string => {
-  if (field.unit === undefined) return ""
-  const decimals = decimalsOf(field, entered, native)
-  if (decimals === 0) return ` ${field.unit === "price" ? gwei.smallest : native.smallest}`
-  return ` ${decimals === native.decimals && field.unit === "native" ? native.symbol : gwei.symbol}`
+/** What of the form has an effect but a refusal, and why something else is left out. */
+const useOffered = (relayer: Relayer, networks: ReadonlyArray<Network> | undefined) => {
+  const said = useQuery(relayerExplanation(relayer.id)).value
+  if (!isOfNetwork("evm", relayer)) return { isOffered: () => true, notes: [] }
+  const { allowed_delegates: delegates = [], private_transactions: isPrivate = false } = relayer.policies ?? {}
+  const network = networks?.filter((one) => isOfNetwork("evm", one)).find(({ name }) => name === relayer.network)
+  // Without a private RPC URL, and if the policy has decided, the choice has no effect but a refusal.
+  const hasRoute = !isPrivate && privateUrlsOf(relayer, networks)?.length !== 0
+  // If the service does not say what the account delegates to, it says so when it refuses.
+  const hasExecutor = said === undefined || said.delegate !== undefined
+  const lacking = [
+    ...(network !== undefined && !(network.features ?? []).includes("eip7702") ? [words.authorizations.noFeature] : []),
+    ...(delegates.length === 0 ? [words.authorizations.noDelegate] : [])
+  ]
+  const offered: Readonly<Record<string, boolean>> = {
+    private: hasRoute,
+    calls: hasExecutor,
+    authorization_list: lacking.length === 0
+  }
+  return {
+    isOffered: ({ name }: FormField) => offered[name] !== false,
+    notes: [
+      ...(isPrivate ? [text.alwaysPrivate] : []),
+      ...(hasExecutor
+        ? []
+        : [
+            <>
+              {words.calls.noExecutor}{" "}
+              <a class="l" href={`/console/relayers/${encodeURIComponent(relayer.id)}/delegation`}>
+                {words.delegation.title}
+              </a>
+            </>
+          ]),
+      ...(lacking.length === 0 ? [] : [`${words.authorizations.notReady} ${lacking.join("; ")}.`])
+    ]
+  }
 }
-
-/** What else is entered, as it is entered. */
-const othersOf = (form: Form, entered: Entered, native: Unit) =>
-  form.flatMap((field) => {
-    const value = entered[field.name]?.trim() ?? ""
-    return value === "" || reviewed.has(field.name)
-      ? []
-      : [[field.name, `${value}${unitText(field, entered, native)}`] as const]
-  })
-
-/** The relayer's page says why. */
-const StateOf = ({ relayer }: { readonly relayer: Relayer }) => {
-  if (!relayer.paused && !relayer.system_disabled) return null
-  return (
-    <p class="say warn" role="status">
-      <Icon name="warn" size={17} />
-      <span>{relayer.paused ? text.paused : text.disabled}</span>
-    </p>
-  )
-}
-
-/** A session that may not read networks does not see which kind it is. */
-const markOfNetwork = (network: Network | undefined) => {
-  if (network === undefined) return mark("warn", text.unknownNetwork)
-  return network.is_testnet ? mark("info", text.testnet) : mark("warn", text.mainnet)
-}
-
-interface ReviewProps {
-  readonly relayer: Relayer
-  readonly network: Network | undefined
-  readonly moves: ReadonlyArray<Move>
-  readonly others: ReadonlyArray<readonly [name: string, value: string]>
-  /** Absent: it was not simulated as it is entered now. */
-  readonly most: bigint | undefined
-  readonly unit: Unit
-}
-
-/** The second look: nobody sends to a main network, or to a wrong receiver, by one click. */
-const Review = ({ relayer, network, moves, others, most, unit }: ReviewProps) => (
-  <>
-    <StateOf relayer={relayer} />
-    <Facts
-      facts={[
-        [
-          words.relayers.network,
-          <>
-            {relayer.network_type}:{relayer.network} <Tag {...markOfNetwork(network)} />
-          </>
-        ],
-        [words.relayers.one, <bdi>{relayer.name}</bdi>],
-        [text.from, <Code text={relayer.address} full />],
-        ...(moves.length === 0 ? [[text.moves, text.unknownMoves] as const] : []),
-        ...moves.flatMap(({ amount, unit, to }) => [
-          [words.transactions.amount, amount !== undefined && <Amount value={amount} unit={unit} />] as const,
-          [
-            words.transactions.receiver,
-            to === undefined ? words.transaction.creation : <Code text={to} full />
-          ] as const
-        ]),
-        [text.most, most !== undefined && <Amount value={most} unit={unit} />],
-        ...others.map(([name, value]) => [<code>{name}</code>, <bdi class="wrap">{value}</bdi>] as const)
-      ]}
-    />
-  </>
-)
 
 const SendForm = ({ relayer, type }: Props) => {
   const { route } = useLocation()
   const networks = useQuery(networkList).value
   const native = unitOf(relayer.network_type, relayer.network, networks)
   const network = networks?.find(({ name, network_type }) => name === relayer.network && network_type === type)
-  const isAsked = isOfNetwork("evm", relayer) && relayer.policies?.private_transactions === true
-  // Without a private RPC URL, and if the policy has decided, the choice has no effect but a refusal.
-  const hasChoice = !isAsked && privateUrlsOf(relayer, networks)?.length !== 0
-  const form = (forms[formNames[type]] ?? []).filter(({ name }) => name !== "private" || hasChoice)
+  const { isOffered, notes } = useOffered(relayer, networks)
+  const form = (forms[formNames[type]] ?? []).filter(isOffered)
   // A send of stellar names the network of its relayer, so that nobody has to type it.
   const [entered, setEntered] = useState<Entered>(
     form.some(({ name }) => name === "network") ? { network: relayer.network } : {}
@@ -150,22 +107,26 @@ const SendForm = ({ relayer, type }: Props) => {
     setFailure(failure)
     if (failure.status === 400) setProblems(refusedFields(failure))
   }
-  const begin = () => {
+  /** What the contract refuses is said at its field, before a person looks at it a second time. */
+  const begin = async () => {
     setFailure(undefined)
     setProblems(made.problems)
-    return !isBusy && Object.keys(made.problems).length === 0
+    if (isBusy || Object.keys(made.problems).length > 0) return false
+    const outcome = await act(checkTransaction(type, made.json))
+    if (!outcome.ok) refused(outcome.failure)
+    return outcome.ok
   }
   const onSimulate = async () => {
-    if (!begin()) return
+    if (!(await begin())) return
     setBusy(true)
     const outcome = await act(simulateTransaction(type, relayer.id, made.json))
     setBusy(false)
     if (outcome.ok) setSimulation({ of: json, found: outcome.value })
     else refused(outcome.failure)
   }
-  const onReview = (event: Event) => {
+  const onReview = async (event: Event) => {
     event.preventDefault()
-    if (begin()) setReviewed(true)
+    if (await begin()) setReviewed(true)
   }
   const onSend = async () => {
     const outcome = await act(sendTransaction(type, relayer.id, made.json, key))
@@ -189,7 +150,7 @@ const SendForm = ({ relayer, type }: Props) => {
               <Review
                 relayer={relayer}
                 network={network}
-                moves={movesOf(type, made.json, native)}
+                body={made.json}
                 others={othersOf(form, entered, native)}
                 most={simulation?.of === json ? costOf(simulation.found) : undefined}
                 unit={native}
@@ -203,7 +164,11 @@ const SendForm = ({ relayer, type }: Props) => {
       )}
       <form class="card pad" onSubmit={onReview}>
         <StateOf relayer={relayer} />
-        {isAsked && <p class="mut">{text.alwaysPrivate}</p>}
+        {notes.map((note, index) => (
+          <p key={index} class="mut">
+            {note}
+          </p>
+        ))}
         <SchemaForm form={form} native={native} entered={entered} problems={problems} onChange={setEntered} />
         {failure !== undefined && Object.keys(problems).length === 0 && <Failed failure={failure} />}
         <div class="do">
@@ -284,9 +249,13 @@ const Simulation = ({ simulation, unit }: { readonly simulation: Simulated; read
   )
 }
 
-/** The network decides the unit in which amounts are entered, so that the form waits for it. */
+/** The network decides the unit in which amounts are entered, and the delegation which fields there are, so that the form waits for them. */
 const SendFormOfNetwork = (props: Props) =>
-  useAnswered(useQuery(networkList)) ? <SendForm {...props} /> : <Bars rows={8} />
+  useAnswered(useQuery(networkList), useQuery(relayerExplanation(props.relayer.id))) ? (
+    <SendForm {...props} />
+  ) : (
+    <Bars rows={8} />
+  )
 
 export const SendPage = () => {
   const { params } = useRoute()

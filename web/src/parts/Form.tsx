@@ -1,12 +1,16 @@
 // A form of the fields that the build derives from a schema. Each problem is at its field.
 import { useEffect, useRef } from "preact/hooks"
 import { exact, grouped, parse } from "../data/Amounts.ts"
-import { decimalsOf, hintOf, limitsPrefix, nativeOf, withText } from "../data/FormFields.ts"
-import type { Entered, Form, Problem, Problems } from "../data/FormFields.ts"
+import { decimalsOf, hintOf, isIn, limitsPrefix, nativeOf, partsOf, withText } from "../data/FormFields.ts"
+import type { Entered, Form, Problems } from "../data/FormFields.ts"
+import { isPartOfRow, rowsOf } from "../data/Calls.ts"
 import { words } from "../words.ts"
-import { Input, idOf } from "./FormInputs.tsx"
-import type { InputProps } from "./FormInputs.tsx"
+import { idOf } from "./FieldUnits.tsx"
+import type { InputProps } from "./FieldUnits.tsx"
+import { Input } from "./FormInputs.tsx"
 import { Marked } from "./Marked.tsx"
+import { ProblemText, problemText } from "./Problem.tsx"
+import { ReadAuthorizations } from "./Authorizations.tsx"
 
 const text = words.form
 
@@ -16,14 +20,10 @@ interface Props extends Pick<InputProps, "entered" | "native" | "known" | "maker
   readonly onChange: (entered: Entered) => void
 }
 
-const isProblem = (problem: string): problem is Problem => problem in text.problems
-
-const problemText = (problem: Problem | string) => (isProblem(problem) ? text.problems[problem] : problem)
-
 /** The exact integer below the field, so that a wrong unit is seen. */
 const ExactValue = ({ field, entered, native }: InputProps) => {
   const parsed = parse(entered[field.name] ?? "", decimalsOf(field, entered, native))
-  if (!parsed.ok || field.unit === undefined) return null
+  if (!parsed.ok || field.unit === undefined || field.kind !== "amount") return null
   return (
     <p class="hint">
       = {grouped(parsed.value)} {field.unit === "price" ? "wei" : native.smallest}
@@ -48,29 +48,51 @@ const MakerLink = ({ field, known, makers }: InputProps) => {
 
 /** The example of an amount is in the unit in which it is entered. */
 const exampleOf = ({ field, entered, native }: InputProps) => {
+  if (field.kind === "calls") return undefined
   if (field.example === undefined || field.unit === undefined || !/^\d+$/.test(field.example)) return field.example
   return exact(BigInt(field.example), decimalsOf(field, entered, native))
 }
+
+/** A row of calls shows the problems of its own inputs. */
+const isInRow = ({ field, entered }: InputProps, part: string): boolean =>
+  field.kind === "calls" && isPartOfRow(rowsOf(entered[field.name] ?? ""), part)
+
+/** Problems of parts that have no input of their own, each with its place: `0.r`. */
+const Parts = (props: InputProps) => {
+  const others = Object.entries(props.parts).filter(([part]) => !isInRow(props, part))
+  if (others.length === 0) return null
+  return (
+    <ul class="problems" role="alert">
+      {others.map(([part, problem]) => (
+        <li key={part}>
+          <code>{`${props.field.name}.${part}`}</code>: <bdi>{problemText(problem)}</bdi>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const isWrong = (props: InputProps): boolean =>
+  props.problem !== undefined || Object.keys(props.parts).some((part) => !isInRow(props, part))
 
 const Field = (props: InputProps) => {
   const { field, known, problem } = props
   /** What exists is chosen by check boxes. */
   const isChosen = field.kind === "choices" || (field.kind === "lines" && known?.[field.name] !== undefined)
+  const isGroup = isChosen || field.kind === "calls"
   const example = isChosen ? undefined : exampleOf(props)
   return (
-    <div class={problem === undefined ? "field" : "field wrong"}>
-      <label for={isChosen ? undefined : idOf(field.name)}>
+    <div class={isWrong(props) ? "field wrong" : "field"}>
+      <label for={isGroup ? undefined : idOf(field.name)}>
         <code>{field.name}</code>
         {field.isRequired === true && <span class="mut"> {text.required}</span>}
       </label>
       <Input {...props} />
       <ExactValue {...props} />
       <MakerLink {...props} />
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          <bdi>{problemText(problem)}</bdi>
-        </p>
-      )}
+      {field.kind === "authorizations" && <ReadAuthorizations entered={props.entered[field.name] ?? ""} />}
+      {problem !== undefined && <ProblemText problem={problem} />}
+      <Parts {...props} />
       <p class="hint" id={`${idOf(field.name)}-hint`}>
         <Marked text={hintOf(field, props.native)} /> {isChosen ? "" : text.kinds[field.kind]}
         {example !== undefined && (
@@ -86,8 +108,8 @@ const Field = (props: InputProps) => {
 
 /** Problems of fields that the form does not show, such as that of a whole body. */
 const Others = ({ form, problems }: Pick<Props, "form" | "problems">) => {
-  const shown = new Set(form.filter(({ fixed }) => fixed === undefined).map(({ name }) => name))
-  const others = Object.entries(problems).filter(([name]) => !shown.has(name))
+  const shown = form.filter(({ fixed }) => fixed === undefined)
+  const others = Object.entries(problems).filter(([path]) => !shown.some(({ name }) => isIn(name, path)))
   if (others.length === 0) return null
   return (
     <ul class="problems" role="alert">
@@ -104,7 +126,7 @@ const Others = ({ form, problems }: Pick<Props, "form" | "problems">) => {
 export const SchemaForm = ({ form, problems, entered, onChange, ...rest }: Props) => {
   const element = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    element.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus()
+    element.current?.querySelector<HTMLElement>("[aria-invalid=true], [data-wrong=true]")?.focus()
   }, [problems])
   const set = (name: string, value: string) => onChange(withText(form, entered, name, value, rest.native))
   const shown = form.filter(({ fixed }) => fixed === undefined)
@@ -119,6 +141,7 @@ export const SchemaForm = ({ form, problems, entered, onChange, ...rest }: Props
         {...rest}
         field={field}
         problem={problems[field.name]}
+        parts={partsOf(form, field, problems)}
         entered={entered}
         set={set}
         native={nativeOf(field, rest.native)}

@@ -1,64 +1,15 @@
 // The inputs of a form's fields: text, an amount with its unit, a choice, check boxes.
-import type { Unit } from "../data/Amounts.ts"
-import { decimalsOf, fieldOfMoment, unitKey } from "../data/FormFields.ts"
-import type { Entered, FormField, Problem } from "../data/FormFields.ts"
+import { fieldOfMoment } from "../data/FormFields.ts"
+import type { FormField } from "../data/FormFields.ts"
 import { grantText } from "../data/Keys.ts"
 import { makeSigningKey } from "../data/SigningKey.ts"
 import { words } from "../words.ts"
+import { CallRows } from "./CallRows.tsx"
 import { CopyButton } from "./Copy.tsx"
+import { Units, idOf } from "./FieldUnits.tsx"
+import type { InputProps } from "./FieldUnits.tsx"
 
 const text = words.form
-
-interface Maker {
-  readonly href: string
-  readonly label: string
-}
-
-export interface InputProps {
-  readonly field: FormField
-  readonly problem: Problem | string | undefined
-  readonly entered: Entered
-  readonly native: Unit
-  /** Values to choose from instead of typing, such as the networks that exist. */
-  readonly known?: Readonly<Record<string, ReadonlyArray<string>>>
-  /** Pages that create a value which is not there to choose. */
-  readonly makers?: Readonly<Record<string, Maker>>
-  readonly set: (name: string, value: string) => void
-}
-
-export const idOf = (name: string) => `field-${name}`
-
-const unitsOf = (field: FormField, native: Unit): ReadonlyArray<readonly [decimals: number, symbol: string]> => {
-  if (field.unit === undefined) return []
-  if (native.decimals === 18 || field.unit === "price") {
-    const whole = field.unit === "native" ? [[native.decimals, native.symbol] as const] : []
-    return [...whole, [9, "gwei"], [0, "wei"]]
-  }
-  return native.decimals === 0
-    ? []
-    : [
-        [native.decimals, native.symbol],
-        [0, native.smallest]
-      ]
-}
-
-const Units = ({ field, entered, native, set }: InputProps) => {
-  const units = unitsOf(field, native)
-  if (units.length === 0) return null
-  return (
-    <select
-      aria-label={text.unit}
-      value={String(decimalsOf(field, entered, native))}
-      onChange={({ currentTarget }) => set(unitKey(field.name), currentTarget.value)}
-    >
-      {units.map(([decimals, symbol]) => (
-        <option key={symbol} value={String(decimals)}>
-          {symbol}
-        </option>
-      ))}
-    </select>
-  )
-}
 
 /** What stands for no value: nothing that exists is chosen by default. */
 const emptyOf = ({ name, isRequired }: FormField, known: InputProps["known"]): string => {
@@ -128,19 +79,20 @@ const SigningKeyButtons = ({ field, entered, set }: InputProps) => {
   )
 }
 
-const multiline: ReadonlySet<string> = new Set(["lines", "urls", "json"])
+const multiline: ReadonlySet<string> = new Set(["lines", "urls", "json", "authorizations"])
 
 export const Input = (props: InputProps) => {
-  const { field, entered, known, set, problem } = props
+  const { field, entered, known, set, problem, parts } = props
   const shared = {
     id: idOf(field.name),
     value: entered[field.name] ?? "",
     spellcheck: false,
     autocomplete: "off" as const,
-    "aria-invalid": problem !== undefined,
+    "aria-invalid": problem !== undefined || Object.keys(parts).length > 0,
     "aria-describedby": `${idOf(field.name)}-hint`
   }
   if (field.kind === "choices") return <Choices {...props} />
+  if (field.kind === "calls") return <CallRows {...props} />
   const existing = known?.[field.name]
   if (field.kind === "lines" && existing !== undefined) {
     return <Choices {...props} field={{ ...field, choices: existing }} />

@@ -62,7 +62,8 @@ const ofUnreadable = ({ resource }: AttentionItem): ReadonlyArray<Action> => {
 const repairOf = (item: AttentionItem): ReadonlyArray<Action> => {
   if (item.code === "signer_unavailable") return [{ href: "/console/signers", label: words.signers.title }]
   if (ofPolicies.has(item.code)) return ofRelayers(item, "/policies", words.relayers.policies)
-  if (item.code === "delegate_changed") return ofRelayers(item, "", text.openRelayer)
+  if (item.code === "delegate_changed") return ofRelayers(item, "/delegation", words.delegation.title)
+  if (item.code.startsWith("top_up_")) return ofRelayers(item, "/policies", words.relayers.policies)
   if (ofCounts.has(item.code)) return ofRelayers(item, "/nonces", text.counts)
   switch (item.kind) {
     case "relayers_disabled":

@@ -7,21 +7,36 @@ import type { Versioned } from "../../data/Pages.ts"
 import { act, refresh } from "../../data/Registry.ts"
 import { changeRelayer, relayerById, relayerExplanation } from "../../data/Relayers.ts"
 import type { Relayer } from "../../data/Relayers.ts"
+import { isLimited, sessionState } from "../../data/Session.ts"
+import { payersOf, withoutTopUp } from "../../data/TopUps.ts"
 import { words } from "../../words.ts"
 import { Loaded } from "../../parts/Block.tsx"
 import { Patch } from "../../parts/Patch.tsx"
-import { useAnswered, useQuery } from "../../parts/useAtom.ts"
+import { useAnswered, useAtom, useQuery } from "../../parts/useAtom.ts"
+import { useRelayers } from "../../parts/useChains.ts"
 
 const text = words.relayers
 
 const formNames = { evm: "EvmPolicy", solana: "SolanaPolicy", stellar: "StellarPolicy" }
 
+/** The payer is chosen from what the session sees. The present one is among them, also if the session does not see it. */
+const usePayers = (relayer: Relayer): Readonly<Record<string, ReadonlyArray<string>>> | undefined => {
+  const relayers = useRelayers()
+  if (relayers === undefined) return undefined
+  const present = relayer.policies?.top_up?.from
+  const payers = payersOf(relayer, relayers)
+  return { "top_up.from": present === undefined || payers.includes(present) ? payers : [present, ...payers] }
+}
+
 export const RelayerPolicies = ({ details: { value: relayer, etag } }: { readonly details: Versioned<Relayer> }) => {
   const networks = useQuery(networkList)
   const native = unitOf(relayer.network_type, relayer.network, networks.value)
-  const form = forms[formNames[relayer.network_type]] ?? []
+  const whole = forms[formNames[relayer.network_type]] ?? []
+  const entered = enteredOf(whole, relayer.policies ?? {}, native)
+  const form = withoutTopUp(whole, isLimited(useAtom(sessionState)), entered)
+  const known = usePayers(relayer)
   // The unit of amounts decides how they are written, so that the form waits for the networks.
-  const isReady = useAnswered(networks)
+  const isReady = useAnswered(networks) && known !== undefined
   return (
     <section class="card" aria-label={text.policies}>
       <h2>{text.policies}</h2>
@@ -29,10 +44,11 @@ export const RelayerPolicies = ({ details: { value: relayer, etag } }: { readonl
         <Patch
           form={form}
           native={native}
-          present={{ entered: enteredOf(form, relayer.policies ?? {}, native), etag }}
+          present={{ entered, etag }}
           scope="relayers:write"
           save={(policies, seen) => act(changeRelayer(relayer.id, { policies }, seen))}
           refresh={() => refresh(relayerById(relayer.id), relayerExplanation(relayer.id))}
+          known={known}
         />
       ) : (
         <Loaded query={networks}>{() => null}</Loaded>

@@ -14,6 +14,8 @@ import { words } from "../../words.ts"
 import { Amount } from "../../parts/Amount.tsx"
 import { Block } from "../../parts/Block.tsx"
 import { Code } from "../../parts/Copy.tsx"
+import { targetsOf } from "../../data/TopUps.ts"
+import { useRelayers } from "../../parts/useChains.ts"
 import { Empty, List, WithProblem } from "../../parts/List.tsx"
 import type { Column } from "../../parts/List.tsx"
 import { Facts } from "../../parts/Page.tsx"
@@ -113,7 +115,8 @@ const Details = ({ relayer, status }: { readonly relayer: Relayer; readonly stat
   const networks = useQuery(networkList).value
   const unit = unitOf(relayer.network_type, relayer.network, networks)
   const minimum = relayer.policies?.min_balance
-  const { delegate, top_up: topUp } = useQuery(relayerExplanation(relayer.id)).value ?? {}
+  const { delegate, top_up: topUp, warnings } = useQuery(relayerExplanation(relayer.id)).value ?? {}
+  const targets = targetsOf(relayer.id, useRelayers() ?? [])
   return (
     <div class="pad">
       <Facts
@@ -130,8 +133,29 @@ const Details = ({ relayer, status }: { readonly relayer: Relayer; readonly stat
               <Age at={status.last_confirmed_transaction_timestamp} />
             )
           ],
-          [text.delegate, delegate !== undefined && <Code text={delegate} />],
+          [
+            text.delegate,
+            delegate !== undefined && (
+              <>
+                <Code text={delegate} />{" "}
+                {warnings?.includes("delegate_changed") === true && <Tag {...mark("bad", text.delegateChanged)} />}
+                <a class="l" href={`/console/relayers/${encodeURIComponent(relayer.id)}/delegation`}>
+                  {words.delegation.title}
+                </a>
+              </>
+            )
+          ],
           [text.topUp, topUp !== undefined && <TopUp topUp={topUp} unit={unit} payer={topUp.from} />],
+          [
+            text.topUpOf,
+            targets.length > 0 &&
+              targets.map((id, index) => (
+                <span key={id}>
+                  {index > 0 && ", "}
+                  <ResourceLink type="relayer" id={id} />
+                </span>
+              ))
+          ],
           [text.privateUrls, privatelyOf(relayer, privateUrlsOf(relayer, networks))],
           [text.network, <ResourceLink type="network" id={`${relayer.network_type}:${relayer.network}`} />],
           [text.signer, <ResourceLink type="signer" id={relayer.signer_id} />],

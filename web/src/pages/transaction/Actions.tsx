@@ -1,6 +1,7 @@
 // What a person can do with a transaction: cancel, speed up, decide. What is not possible says why.
 import { useState } from "preact/hooks"
 import { isOfNetwork } from "../../../../src/client/Networks.ts"
+import { topUpPrefix } from "../../../../src/domain/relayer/TopUp.ts"
 import { leastAbove } from "../../../../src/networks/evm/rules/Market.ts"
 import { exact, gwei, parse } from "../../data/Amounts.ts"
 import type { Failure } from "../../data/Failure.ts"
@@ -40,7 +41,9 @@ const undecided: ReadonlySet<string> = new Set(["nonce_taken_unproven", "restore
 
 const cancelText = (transaction: Transaction) => {
   if (transaction.status === "pending") return text.cancelPending
-  return isOfNetwork("evm", transaction) ? text.cancelEvm : text.cancelOther
+  if (!isOfNetwork("evm", transaction)) return text.cancelOther
+  if (transaction.authorizations === undefined) return text.cancelEvm
+  return `${text.cancelEvm} ${words.authorizations.anybody}`
 }
 
 /** Why an action is not possible. `undefined`: it is. */
@@ -48,6 +51,16 @@ const obstacleOf = (transaction: Transaction): string | undefined => {
   if (!isOpen(transaction)) return text.isFinal
   if (transaction.status === "mined") return text.isMined
   return transaction.is_canceled ? text.isCanceled : undefined
+}
+
+/** A delegation that is signed: its authorization is known, and valid for the next nonce. */
+const isBound = (transaction: Transaction): boolean =>
+  isOfNetwork("evm", transaction) && transaction.delegate !== undefined && (transaction.attempts ?? []).length > 0
+
+const speedObstacleOf = (transaction: Evm): string | undefined => {
+  if (transaction.delegate !== undefined) return text.isDelegation
+  if (transaction.external_id?.startsWith(topUpPrefix) === true) return text.isTopUp
+  return priceFields.every((name) => transaction[name] === undefined) ? text.isUnsigned : undefined
 }
 
 const priceFields = ["gas_price", "max_fee_per_gas", "max_priority_fee_per_gas"] as const
@@ -75,7 +88,7 @@ const SpeedUp = ({
   const onSend = async () => {
     if (!isReady) return
     setBusy(true)
-    const { to, value, data, gas_limit } = transaction
+    const { to, value, data, calls, gas_limit } = transaction
     const fees = Object.fromEntries(
       shown.flatMap((name) => {
         const price = read(name)
@@ -84,9 +97,13 @@ const SpeedUp = ({
     )
     const outcome = await act(
       replaceTransaction(id, {
-        value,
-        ...(to === undefined ? {} : { to }),
-        ...(data === undefined ? {} : { data }),
+        // The amounts of many calls are their own, and the list of authorizations stays.
+        ...(calls === undefined
+          ? { value, ...(to === undefined ? {} : { to }), ...(data === undefined ? {} : { data }) }
+          : {
+              value: 0n,
+              calls: calls.map(({ data, ...call }) => ({ ...call, ...(data === undefined ? {} : { data }) }))
+            }),
         ...(gas_limit === undefined ? {} : { gas_limit: BigInt(gas_limit) }),
         ...fees
       })
@@ -197,7 +214,7 @@ export const TransactionActions = ({ id, transaction }: Props) => {
   const [isSpeeding, setSpeeding] = useState(false)
   const questions = questionsOf(id, transaction)
   const obstacle = may(session, "transactions:write") ? obstacleOf(transaction) : text.notAllowed
-  const unsigned = isOfNetwork("evm", transaction) && priceFields.every((name) => transaction[name] === undefined)
+  const cancelObstacle = obstacle ?? (isBound(transaction) ? text.isSignedDelegation : undefined)
   return (
     <>
       {undecided.has(transaction.code ?? "") && may(session, "transactions:write") && (
@@ -213,7 +230,7 @@ export const TransactionActions = ({ id, transaction }: Props) => {
       {isOfNetwork("evm", transaction) && (
         <Action
           label={text.speedUp}
-          obstacle={obstacle ?? (unsigned ? text.isUnsigned : undefined)}
+          obstacle={obstacle ?? speedObstacleOf(transaction)}
           onClick={() => setSpeeding(true)}
         />
       )}
@@ -223,7 +240,7 @@ export const TransactionActions = ({ id, transaction }: Props) => {
       {transaction.status === "pending" && (
         <Action label={text.cancelUnsigned} obstacle={obstacle} onClick={() => ask(questions.cancelUnsigned)} />
       )}
-      <Action label={text.cancel} obstacle={obstacle} onClick={() => ask(questions.cancel)} />
+      <Action label={text.cancel} obstacle={cancelObstacle} onClick={() => ask(questions.cancel)} />
       {dialog}
       {isSpeeding && isOfNetwork("evm", transaction) && (
         <SpeedUp id={id} transaction={transaction} onClose={() => setSpeeding(false)} />

@@ -1,12 +1,15 @@
 // What a transaction is: the line below its title, and its details.
 import { isOfNetwork } from "../../../../src/client/Networks.ts"
 import { explorerLink, isSecretHash, unitOf } from "../../data/Chains.ts"
-import { movesOf } from "../../data/Moves.ts"
+import { noDelegate } from "../../data/Authorizations.ts"
+import { callsIn, movesOf } from "../../data/Moves.ts"
 import type { Network } from "../../data/Networks.ts"
 import { isOpen } from "../../data/Transactions.ts"
 import type { RelayerOfTransaction, Transaction } from "../../data/Transactions.ts"
+import type { Unit } from "../../data/Amounts.ts"
 import { words } from "../../words.ts"
 import { Amount } from "../../parts/Amount.tsx"
+import { CallList } from "../../parts/CallList.tsx"
 import { Code } from "../../parts/Copy.tsx"
 import { ExternalLink } from "../../parts/ExternalLink.tsx"
 import { Facts } from "../../parts/Page.tsx"
@@ -34,18 +37,44 @@ const numberOf = (transaction: Transaction): string | undefined => {
     : undefined
 }
 
+const Moved = ({ transaction, relayer, unit }: SummaryProps & { readonly unit: Unit }) => {
+  const evm = isOfNetwork("evm", transaction) ? transaction : undefined
+  if (evm?.delegate !== undefined) {
+    return evm.delegate === noDelegate ? (
+      <>{text.endsDelegation} · </>
+    ) : (
+      <>
+        {text.delegatesTo} <Code text={evm.delegate} /> ·{" "}
+      </>
+    )
+  }
+  if (evm?.calls !== undefined) {
+    return (
+      <>
+        {words.calls.count(evm.calls.length)}, <Amount value={BigInt(evm.value)} unit={unit} /> ·{" "}
+      </>
+    )
+  }
+  return movesOf(relayer.network_type, transaction, unit).map(({ amount, unit, to }, index) => (
+    <span key={index}>
+      {amount !== undefined && <Amount value={amount} unit={unit} />} {text.to}{" "}
+      {to === undefined ? text.creation : <Code text={to} />} ·{" "}
+    </span>
+  ))
+}
+
+interface SummaryProps extends Context {
+  readonly transaction: Transaction
+}
+
 /** What it does, from which account, at which place of it. */
-export const Summary = ({ transaction, relayer, network }: Context & { readonly transaction: Transaction }) => {
+export const Summary = (props: SummaryProps) => {
+  const { transaction, relayer, network } = props
   const unit = unitOf(relayer.network_type, relayer.network, network === undefined ? [] : [network])
   const number = numberOf(transaction)
   return (
     <>
-      {movesOf(relayer.network_type, transaction, unit).map(({ amount, unit, to }, index) => (
-        <span key={index}>
-          {amount !== undefined && <Amount value={amount} unit={unit} />} {text.to}{" "}
-          {to === undefined ? text.creation : <Code text={to} />} ·{" "}
-        </span>
-      ))}
+      <Moved {...props} unit={unit} />
       {text.from} <a href={`/console/relayers/${encodeURIComponent(relayer.id)}`}>{relayer.id}</a>
       {number !== undefined && ` · ${number}`}
       {relayer.network !== undefined && ` · ${relayer.network}`}
@@ -101,15 +130,7 @@ export const Details = ({ transaction, relayer, network }: Context & { readonly 
             )
           ],
           [text.data, evm?.data !== undefined && <Code text={evm.data} />],
-          [
-            text.calls,
-            evm?.calls?.map(({ to, value }, index) => (
-              <>
-                {index > 0 && ", "}
-                <Code key={index} text={to} /> {value !== 0n && <Amount value={value} unit={unit} />}
-              </>
-            ))
-          ],
+          [text.calls, evm?.calls !== undefined && <CallList calls={callsIn(evm)} unit={unit} />],
           [text.delegate, evm?.delegate !== undefined && <Code text={evm.delegate} />],
           [text.gasLimit, evm?.gas_limit?.toLocaleString("en-US")],
           [text.speed, evm?.speed],

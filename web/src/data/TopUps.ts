@@ -1,0 +1,35 @@
+// Relayers that can pay the top-ups of another one, and the fields of a policy about them.
+import type { Relayer } from "../../../src/client/Client.ts"
+import type { Entered, Form } from "./FormFields.ts"
+
+interface Target {
+  readonly network_type: string
+  /** Undefined: not chosen yet. */
+  readonly network: string | undefined
+  /** Undefined: of a relayer that does not exist yet. */
+  readonly id?: string
+  readonly address?: string
+}
+
+/** Ids of relayers on the same chain with another account, which get no top-ups themselves. The account decides, not the relayer. */
+export const payersOf = (target: Target, relayers: ReadonlyArray<Relayer>): ReadonlyArray<string> => {
+  const near = relayers.filter(
+    ({ network_type, network }) => network_type === target.network_type && network === target.network
+  )
+  const toppedUp = new Set(near.flatMap(({ address, policies }) => (policies?.top_up === undefined ? [] : [address])))
+  return near
+    .filter(({ id, address }) => id !== target.id && address !== target.address && !toppedUp.has(address))
+    .map(({ id }) => id)
+}
+
+/** Ids of the relayers whose policy names this payer. */
+export const targetsOf = (payer: string, relayers: ReadonlyArray<Relayer>): ReadonlyArray<string> =>
+  relayers.filter(({ policies }) => policies?.top_up?.from === payer).map(({ id }) => id)
+
+const isOfTopUp = (name: string): boolean => /(^|\.)top_up\./.test(name)
+
+/** A session that cannot name a payer gets the fields only if there is something to remove. */
+export const withoutTopUp = (form: Form, isLimited: boolean, entered: Entered): Form =>
+  isLimited && form.every(({ name }) => !isOfTopUp(name) || (entered[name] ?? "") === "")
+    ? form.filter(({ name }) => !isOfTopUp(name))
+    : form

@@ -1,0 +1,31 @@
+// The calls of one transaction: what they send together, and the amount, the receiver and the data of each.
+import type { Unit } from "../data/Amounts.ts"
+import type { Move } from "../data/Moves.ts"
+import { words } from "../words.ts"
+import { Amount } from "./Amount.tsx"
+import { Code } from "./Copy.tsx"
+
+const text = words.calls
+
+export type ShownCall = Pick<Move, "amount" | "to" | "data">
+
+export const CallList = ({ calls, unit }: { readonly calls: ReadonlyArray<ShownCall>; readonly unit: Unit }) => (
+  <>
+    {text.count(calls.length)} · {text.sum}{" "}
+    <Amount value={calls.reduce((sum, { amount = 0n }) => sum + amount, 0n)} unit={unit} />
+    <ol class="entries">
+      {calls.map(({ amount = 0n, to = "", data }, index) => (
+        <li key={index}>
+          <Amount value={amount} unit={unit} /> → <Code text={to} full />
+          {data !== undefined && data !== "0x" && (
+            <>
+              {" "}
+              <span class="mut">{text.data}</span> <Code text={data} />
+            </>
+          )}
+        </li>
+      ))}
+    </ol>
+    <span class="mut">{text.all}</span>
+  </>
+)
