@@ -23,6 +23,7 @@ const forms = [
   ["relayers/dev-solana/send", "transactions:write"],
   ["relayers/dev-stellar/send", "transactions:write"],
   ["relayers/dev-evm/policies", "relayers:write"],
+  ["relayers/dev-evm/delegation", "relayers:write"],
   ["relayers/dev-evm/urls", "networks:write"],
   ["relayers/dev-evm/urls?own", "relayers:write"],
   ["networks/evm%3Adev", "networks:write"]

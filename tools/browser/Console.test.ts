@@ -49,6 +49,7 @@ const routesOfType = async (running: Running, type: string): Promise<ReadonlyArr
     `${relayer}/settings`,
     `${relayer}/policies`,
     ...(type === "solana" ? [] : [`${relayer}/nonces`]),
+    ...(type === "evm" ? [`${relayer}/delegation`] : []),
     `/console/transactions/${transaction}?relayer=dev-${type}`,
     `/console/networks/${encodeURIComponent(`${type}:dev`)}`,
     `/console/new/relayer?type=${type}`,

@@ -32,6 +32,7 @@ const routes = [
       `${relayer}/explain`,
       `${relayer}/balances`,
       ...(type === "solana" ? [] : [`${relayer}/nonce`]),
+      ...(type === "evm" ? [`${relayer}/delegation`] : []),
       transaction,
       `${transaction}/explain`,
       ...(type === "evm" ? [`${transaction}/fees`] : []),

@@ -1,6 +1,13 @@
 // Relayers that can pay the top-ups of another one, and the fields of a policy about them.
-import type { Relayer } from "../../../src/client/Client.ts"
 import type { Entered, Form } from "./FormFields.ts"
+
+interface Candidate {
+  readonly id: string
+  readonly address: string
+  readonly network_type: string
+  readonly network: string
+  readonly policies?: { readonly top_up?: { readonly from: string } }
+}
 
 interface Target {
   readonly network_type: string
@@ -12,7 +19,7 @@ interface Target {
 }
 
 /** Ids of relayers on the same chain with another account, which get no top-ups themselves. The account decides, not the relayer. */
-export const payersOf = (target: Target, relayers: ReadonlyArray<Relayer>): ReadonlyArray<string> => {
+export const payersOf = (target: Target, relayers: ReadonlyArray<Candidate>): ReadonlyArray<string> => {
   const near = relayers.filter(
     ({ network_type, network }) => network_type === target.network_type && network === target.network
   )
@@ -23,7 +30,7 @@ export const payersOf = (target: Target, relayers: ReadonlyArray<Relayer>): Read
 }
 
 /** Ids of the relayers whose policy names this payer. */
-export const targetsOf = (payer: string, relayers: ReadonlyArray<Relayer>): ReadonlyArray<string> =>
+export const targetsOf = (payer: string, relayers: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
   relayers.filter(({ policies }) => policies?.top_up?.from === payer).map(({ id }) => id)
 
 const isOfTopUp = (name: string): boolean => /(^|\.)top_up\./.test(name)
