@@ -523,6 +523,7 @@ describe("what the old service refuses", () => {
       "relayers.1.signer_id",
       "relayers.2.network_type"
     ])
+    assert.include(lines(outcome), "relayers.1.name invalid is required: b would be left out with --skip-invalid")
     assert.notInclude(
       outcome.entries.map(({ code }) => code),
       "note"

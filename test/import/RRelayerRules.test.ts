@@ -225,6 +225,14 @@ describe("networks and webhooks", () => {
     assert.deepInclude(of("https://explorer.example"), { explorer_urls: ["https://explorer.example"] })
   })
 
+  it("top-ups of a network are said to be a policy of each relayer", () => {
+    const outcome = imported({ networks: [{ ...sepolia, ...raw("ONE"), automatic_top_up: [] }], relayers: [] })
+    assert.include(
+      lines(outcome),
+      "networks.0.automatic_top_up dropped a relayer names who tops it up: set top_up in its policies, and see docs/top-up.md"
+    )
+  })
+
   it("relayers of a network that is left out are left out", () => {
     const outcome = imported({
       top: raw("ONE"),
@@ -304,7 +312,8 @@ describe("a file with many mistakes", () => {
           signing_provider: { pkcs11: { library_path: "/x" } }
         },
         { name: "n", chain_id: 8453, provider_urls: ["ftp://x", 5], confirmations: 1 },
-        { chain_id: "x" }
+        { chain_id: "x" },
+        { name: "m", chain_id: "x", provider_urls: ["nope"], confirmations: -1, automatic_top_up: 5 }
       ],
       relayers: [
         { id: "a", name: "A", chainId: 1, walletIndex: 0, address: first },
@@ -325,6 +334,11 @@ describe("a file with many mistakes", () => {
       "networks.1.provider_urls.1",
       "networks.2.chain_id",
       "networks.2.name",
+      "networks.2.provider_urls",
+      "networks.3.automatic_top_up",
+      "networks.3.chain_id",
+      "networks.3.confirmations",
+      "networks.3.provider_urls.0",
       "relayers.1.address",
       "relayers.1.id",
       "signing_provider.raw.mnemonic",

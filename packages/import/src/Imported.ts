@@ -68,12 +68,13 @@ const someVariable = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 const isReference = (value: unknown): boolean =>
   isMembers(value) && ["env", "file", "mnemonic"].some((name) => Object.hasOwn(value, name))
 
-/** References and variables replaced by values that are valid if the reference is. */
+/** References and variables replaced by values that are valid if the reference is, and without fields that are absent. */
 const checkable = (value: unknown, name: string): unknown => {
   if (isReference(value)) return name === "url" ? someUrl : { stored: true }
   if (Array.isArray(value)) return value.map((item) => checkable(item, name))
   if (isMembers(value)) {
-    return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, checkable(child, key)]))
+    const present = Object.entries(value).filter(([, child]) => child !== undefined)
+    return Object.fromEntries(present.map(([key, child]) => [key, checkable(child, key)]))
   }
   return value
 }

@@ -50,7 +50,7 @@ const droppedFields: Readonly<Record<string, string>> = {
   gas_provider: ownPrices,
   enable_sending_blobs: "the service sends no blobs",
   allowed_random_relayers: "a request names its relayer",
-  automatic_top_up: "the service does not move funds"
+  automatic_top_up: "a relayer names who tops it up: set top_up in its policies, and see docs/top-up.md"
 }
 
 /** A positive number, also of a variable that this machine has: numbers of the document have no variables. */
@@ -81,8 +81,25 @@ const importNetwork = (source: Fields, input: Input): Network | undefined => {
   const chainId = integerOf(source, "chain_id", input)
   if (chainId === undefined) {
     if (source.take("chain_id") === undefined) input.report.add(at(source.at, "chain_id"), "invalid", "is required")
+    // What else is wrong with it is checked as if it had a chain.
+    importChain(source, { name, chainId: someChainId, isOwn }, Imported.onlyProblems(input))
     return undefined
   }
+  return importChain(source, { name, chainId, isOwn }, input)
+}
+
+/** A chain id in the place of one that is none. No built-in network has it. */
+const someChainId = Number.MAX_SAFE_INTEGER
+
+interface Chain {
+  readonly name: string
+  readonly chainId: number
+  /** Whether no network before has the name. */
+  readonly isOwn: boolean
+}
+
+/** What a network has beside its name and its chain id. */
+const importChain = (source: Fields, { name, chainId, isOwn }: Chain, input: Input): Network | undefined => {
   const sameName = builtin.find((network) => network.id === `evm:${name}`)
   const isOther = sameName?.network_type === "evm" && sameName.chain_id !== chainId
   if (isOther) {
