@@ -130,6 +130,7 @@ describe("the command line", () => {
       assert.include(yield* output("transactions", "list", "sender", "--external-id", "order-1"), one)
       const all = yield* output("transactions", "list", "--status", "pending", "--status", "submitted")
       for (const listed of [one, other]) assert.include(all, listed)
+      assert.match(all, new RegExp(`^${one} .*${to.toLowerCase()} +1 wei +`, "m"), "the list has receivers and amounts")
       const byOrigin = (origin: string) => output("transactions", "list", "sender", "--origin", origin)
       assert.include(yield* byOrigin("request"), one)
       assert.notInclude(yield* byOrigin("channel"), one)

@@ -82,7 +82,7 @@ const wait = Command.make(
       const { status, status_reason } = value.data
       reached = status
       const line = `${status}${status_reason === undefined ? "" : `: ${status_reason}`}`
-      if (line !== shown && given.output === "table") yield* Console.error(printable(line))
+      if (line !== shown && given.output === "table") yield* Console.error(printable(Print.withWholeUnits(line)))
       shown = line
       return { transaction: value.data, answer }
     })
@@ -128,12 +128,23 @@ const hashOf = (transaction: ShownTransaction): string | undefined => {
   return typeof signature === "string" ? signature : undefined
 }
 
+/** What was asked for of evm: on the other networks, a transaction has any number of receivers. */
+const receiverOf = (transaction: ShownTransaction): string | undefined =>
+  "to" in transaction && typeof transaction.to === "string" ? transaction.to : undefined
+
+const valueOf = (transaction: ShownTransaction): string | undefined =>
+  transaction.network_type === "evm" && "value" in transaction
+    ? Print.amount(BigInt(transaction.value), "evm")
+    : undefined
+
 const columns: Print.ListColumns<ShownTransaction> = {
   ID: ({ id }) => id,
   RELAYER: ({ relayer_id }) => relayer_id,
   CREATED: ({ created_at }) => DateTime.formatIso(created_at),
   STATUS: ({ status }) => status,
   CODE: ({ code }) => code,
+  TO: receiverOf,
+  VALUE: valueOf,
   NONCE: (transaction) =>
     "nonce" in transaction && transaction.nonce !== undefined ? String(transaction.nonce) : undefined,
   HASH: hashOf
@@ -215,7 +226,7 @@ export const TransactionsCommand = Command.make("transactions").pipe(
       "simulate",
       "transactions.simulate",
       ["transactions simulate payouts --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --value 1"],
-      { flags, body: SendEvmTransaction }
+      { flags, body: SendEvmTransaction, amountsOf: "evm" }
     )
   ])
 )

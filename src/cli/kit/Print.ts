@@ -41,7 +41,18 @@ export const table = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) =>
 
 // Amounts in tables, by the last part of their path: in decimal digits with their unit. The API has the value of an evm transaction in hex.
 
-const natives: ReadonlySet<string> = new Set(["value", "fee_paid", "max_fee", "balance", "min_balance", "max_cost"])
+const natives: ReadonlySet<string> = new Set([
+  "value",
+  "fee_paid",
+  "max_fee",
+  "balance",
+  "min_balance",
+  "missing",
+  "reserved",
+  "max_cost",
+  "max_value",
+  "max_fee_per_day"
+])
 
 /** Only relayers of evm have prices of gas, which people compare in gwei. */
 const prices: ReadonlySet<string> = new Set([
@@ -49,28 +60,75 @@ const prices: ReadonlySet<string> = new Set([
   "gas_price_cap",
   "max_fee_per_gas",
   "max_priority_fee_per_gas",
-  "effective_gas_price"
+  "effective_gas_price",
+  "base_fee"
 ])
+
+/** Texts of the service, whose amounts are in the smallest unit. */
+const sentences: ReadonlySet<string> = new Set(["reason", "next", "status_reason"])
 
 const gwei = 9
 
 const isUnit = (type: unknown): type is NetworkType => typeof type === "string" && type in units
 
-/** `type`: of the network. An amount without it stays as it is. */
+/** `ether` is 10^18 wei on every evm network, whatever the symbol of its token is. */
+const wholeUnits: Readonly<Record<NetworkType, string>> = {
+  evm: "ether",
+  solana: WholeUnits.native.solana.symbol,
+  stellar: WholeUnits.native.stellar.symbol
+}
+
+/** Smaller amounts have no more meaning in whole units: a millionth of one. */
+const smallestWhole = (decimals: number): bigint => 10n ** BigInt(decimals - 6)
+
+/** In parentheses, and empty if the amount is small. */
+const inWholeUnits = (value: bigint, type: NetworkType): string => {
+  const { decimals } = WholeUnits.native[type]
+  return value < smallestWhole(decimals) ? "" : ` (${WholeUnits.exact(value, decimals)} ${wholeUnits[type]})`
+}
+
+/** An amount as people and programs read it: `1000000000000000 wei (0.001 ether)`. */
+export const amount = (value: bigint, type: NetworkType): string =>
+  `${value} ${units[type]}${inWholeUnits(value, type)}`
+
+const typeOfUnit: Readonly<Record<string, NetworkType>> = { wei: "evm", lamport: "solana", stroop: "stellar" }
+
+/** Adds whole units to the amounts of a sentence of the service. */
+export const withWholeUnits = (sentence: string): string =>
+  sentence.replace(
+    /\b(\d+) (wei|lamport|stroop)s?( per gas)?\b/g,
+    (all, digits: string, unit: string, price?: string) => {
+      if (price !== undefined) return `${WholeUnits.exact(BigInt(digits), gwei)} gwei${price}`
+      const type = typeOfUnit[unit]
+      return type === undefined ? all : `${all}${inWholeUnits(BigInt(digits), type)}`
+    }
+  )
+
+/** `type`: of the network, unless a part of the path names it. An amount without it stays as it is. */
 const withUnit = (type: unknown) => {
   return ([path, value]: readonly [path: string, value: string]): ReadonlyArray<string> => {
-    const name = path.split(".").at(-1) ?? ""
-    if (!isUnit(type) || !/^(\d+|0x[0-9a-f]+)$/.test(value)) return [path, value]
-    if (natives.has(name)) return [path, `${BigInt(value)} ${units[type]}`]
+    const parts = path.split(".")
+    const name = parts.at(-1) ?? ""
+    if (sentences.has(name)) return [path, withWholeUnits(value)]
+    const own = parts.find(isUnit) ?? type
+    if (!isUnit(own) || !/^(\d+|0x[0-9a-f]+)$/.test(value)) return [path, value]
+    if (natives.has(name)) return [path, amount(BigInt(value), own)]
     return prices.has(name) ? [path, `${WholeUnits.exact(BigInt(value), gwei)} gwei`] : [path, value]
   }
 }
 
-/** One field per row, and the entity tag if there is one. A `data` that is text is one row. */
-export const rowsOf = (data: unknown, etag?: string): ReadonlyArray<ReadonlyArray<string>> => {
+/** The network type of a resource, or that of the unit of what it is told to be sent. */
+const typeOf = (data: unknown): unknown => {
+  if (Predicate.hasProperty(data, "network_type")) return data.network_type
+  const funding = Predicate.hasProperty(data, "funding") ? data.funding : undefined
+  const unit = Predicate.hasProperty(funding, "unit") ? String(funding.unit) : ""
+  return typeOfUnit[unit.replace(/s$/, "")]
+}
+
+/** One field per row, and the entity tag if there is one. A `data` that is text is one row. `type`: of the network if `data` does not say it. */
+export const rowsOf = (data: unknown, etag?: string, type?: NetworkType): ReadonlyArray<ReadonlyArray<string>> => {
   if (typeof data === "string") return [[data]]
-  const type = Predicate.hasProperty(data, "network_type") ? data.network_type : undefined
-  return [...fieldRows(data).map(withUnit(type)), ...(etag === undefined ? [] : [["(etag)", etag]])]
+  return [...fieldRows(data).map(withUnit(typeOf(data) ?? type)), ...(etag === undefined ? [] : [["(etag)", etag]])]
 }
 
 /** What the next apply of the configuration that owns a resource does to a change of it. */
@@ -92,6 +150,8 @@ export interface How<A> {
   readonly rows?: (value: A) => ReadonlyArray<ReadonlyArray<string | undefined>>
   /** Undefined: the call changes nothing. */
   readonly fate?: Fate | undefined
+  /** The network type that the amounts of the response are of, if the response does not say it. */
+  readonly amountsOf?: NetworkType
   /** A second call, about what the first one made. If it fails, the command does not. */
   readonly notices?: (client: Call.Client, made: A) => Effect.Effect<ReadonlyArray<string>, unknown>
 }
@@ -100,12 +160,12 @@ export interface How<A> {
 export const one = Effect.fnUntraced(function* <A, E>(
   given: OutputFlags,
   call: (client: Call.Client) => Effect.Effect<A, E>,
-  { fate, notices, rows }: How<A> = {}
+  { amountsOf, fate, notices, rows }: How<A> = {}
 ) {
   const run = yield* Call.open(given)
   const { value, answer } = yield* run(call)
   const data = dataOf(answer)
-  yield* given.output === "json" ? json(data) : table(rows?.(value) ?? rowsOf(data, answer.headers.etag))
+  yield* given.output === "json" ? json(data) : table(rows?.(value) ?? rowsOf(data, answer.headers.etag, amountsOf))
   const lines = fate === undefined ? [] : [...managedBy(data, fate)]
   if (notices !== undefined) {
     const more = run((client) => notices(client, value)).pipe(
@@ -114,7 +174,7 @@ export const one = Effect.fnUntraced(function* <A, E>(
     )
     lines.push(...(yield* more))
   }
-  for (const line of lines) yield* Console.error(printable(line))
+  for (const line of lines) yield* Console.error(printable(withWholeUnits(line)))
   return value
 })
 

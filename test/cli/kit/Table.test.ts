@@ -1,6 +1,6 @@
 // Tables of a response.
 import { assert, describe, it } from "@effect/vitest"
-import { rowsOf } from "../../../src/cli/kit/Print.ts"
+import { rowsOf, withWholeUnits } from "../../../src/cli/kit/Print.ts"
 import { fieldRows, tableLines } from "../../../src/cli/kit/Terminal.ts"
 
 describe("a table", () => {
@@ -57,11 +57,52 @@ describe("the fields of a response", () => {
     }
     assert.deepStrictEqual(rowsOf(evm), [
       ["network_type", "evm"],
-      ["value", "1000000000000000 wei"],
+      ["value", "1000000000000000 wei (0.001 ether)"],
       ["max_fee_per_gas", "1.5 gwei"],
       ["to", evm.to]
     ])
-    assert.deepStrictEqual(rowsOf({ network_type: "stellar", fee_paid: 100 })[1], ["fee_paid", "100 stroops"])
+    assert.deepStrictEqual(rowsOf({ network_type: "stellar", fee_paid: 100 })[1], ["fee_paid", "100 stroops (0.00001 XLM)"])
     assert.deepStrictEqual(rowsOf({ value: "0x1" }), [["value", "0x1"]])
+  })
+
+  it("have amounts in whole units too, unless they are less than a millionth of one", () => {
+    const row = (network_type: string, balance: number | bigint) => rowsOf({ network_type, balance })[1]?.[1]
+    assert.strictEqual(row("evm", 999_999_999_999), "999999999999 wei")
+    assert.strictEqual(row("evm", 1_000_000_000_000), "1000000000000 wei (0.000001 ether)")
+    assert.strictEqual(row("solana", 1_500_000_000), "1500000000 lamports (1.5 SOL)")
+    assert.strictEqual(row("stellar", 100_000_000n), "100000000 stroops (10 XLM)")
+  })
+
+  it("have the unit of limits by the network type in their path, and of a simulation by its command", () => {
+    const key = { transaction_limits: { solana: { max_fee_per_day: 1_000_000_000 }, evm: { max_value: 1 } } }
+    assert.deepStrictEqual(rowsOf(key), [
+      ["transaction_limits.solana.max_fee_per_day", "1000000000 lamports (1 SOL)"],
+      ["transaction_limits.evm.max_value", "1 wei"]
+    ])
+    assert.deepStrictEqual(rowsOf({ base_fee: "1500000000", reserved: "0" }, undefined, "evm"), [
+      ["base_fee", "1.5 gwei"],
+      ["reserved", "0 wei"]
+    ])
+  })
+
+  it("have whole units beside the amounts of the sentences of the service", () => {
+    const explained = {
+      reason: "The base fee of the next block is 1500000000 wei per gas, and the account has 40 wei.",
+      next: "Send at least 40002032866594992000 wei to 0x12 on evm:dev: a transaction waits for it.",
+      funding: { unit: "wei", missing: "40002032866594992000" }
+    }
+    assert.deepStrictEqual(rowsOf(explained), [
+      ["reason", "The base fee of the next block is 1.5 gwei per gas, and the account has 40 wei."],
+      [
+        "next",
+        "Send at least 40002032866594992000 wei (40.002032866594992 ether) to 0x12 on evm:dev: a transaction waits for it."
+      ],
+      ["funding.unit", "wei"],
+      ["funding.missing", "40002032866594992000 wei (40.002032866594992 ether)"]
+    ])
+    assert.strictEqual(
+      withWholeUnits("It needs 1 lamport and 10000000 stroops."),
+      "It needs 1 lamport and 10000000 stroops (1 XLM)."
+    )
   })
 })
