@@ -464,12 +464,12 @@ const unknown = (code: string): Words => ({
  * `own`: sentences of the network. `clearing`: why nothing is to happen at the place of an open transaction, by the code that
  * it ends with. `isFinal`: a code can be a reason to wait, and later the reason of the end.
  */
-export const explainWith =
-  (own: Sentences, clearing: (cause: Cause) => Words | undefined) =>
-  (cause: Cause, isFinal: boolean): Words => {
+export const explainWith = (own: Sentences, clearing: (cause: Cause) => Words | undefined) => {
+  const sentences: Sentences = { ...neutral, ...own }
+  return (cause: Cause, isFinal: boolean): Words => {
     const cleared = isFinal ? undefined : clearing(cause)
     if (cleared !== undefined) return standAlone(cleared)
-    const sentences: Sentences = { ...neutral, ...own }
     const found = entryOf(sentences, cause.code)?.(cause.figures) ?? unknown(cause.code)
     return standAlone(isFinal ? { ...found, next: nothing } : found)
   }
+}
