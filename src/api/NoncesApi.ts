@@ -36,7 +36,7 @@ export class NoncesApi extends Endpoint.group(
     scope: "transactions:write",
     summary: "Accept the chain's count, and decide about unproven transactions",
     description:
-      "Resolves the code `nonce_ahead`: the service accepts the chain's count when it reads it next. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. A transaction that has a nonce is decided only after every provider that answers has that nonce in a final block; before, its bytes can still be mined, and the answer is 409. `give_up` ends it as `failed` if its own bytes are not what used the nonce. Of solana, only transactions without a place can be decided. Only a key that may delegate decides about a delegation. Audited.",
+      "Resolves the code `nonce_ahead`: the service accepts the chain's count when it reads it next. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. A transaction that has a nonce is decided only after every provider that answers has that nonce in a final block; before, its bytes can still be mined, and the answer is 409. `give_up` ends it as `failed` if its own bytes are not what used the nonce. One with the code `effect_unproven` can only be given up. Of solana, only transactions without a place can be decided. Only a key that may delegate decides about a delegation. Audited.",
     through: [OutboundLimit, Idempotency, RequestBody],
     params,
     payload: Json.optionalBody(ResyncNonce),

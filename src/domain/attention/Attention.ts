@@ -114,6 +114,7 @@ export interface Finding {
 
 const decisions: ReadonlySet<Code> = new Set<Code>([
   "nonce_taken_unproven",
+  "effect_unproven",
   "restored_unproven",
   "nonce_ahead",
   "nonce_out_of_range",

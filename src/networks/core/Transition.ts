@@ -186,7 +186,7 @@ export const suspects = <F extends Family>(
 
 /** It waits for a decision of an operator. */
 export const isUnproven = ({ state, restored, cause: why }: Transaction): boolean =>
-  (restored && state === "pending") || why?.code === "nonce_taken_unproven"
+  (restored && state === "pending") || why?.code === "nonce_taken_unproven" || why?.code === "effect_unproven"
 
 const refused = (error: string) => Result.fail(new TransactionConflict({ error }))
 

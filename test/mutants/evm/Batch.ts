@@ -180,6 +180,32 @@ export const batch: ReadonlyArray<Mutant> = [
       test
     },
     {
+      name: "an-operator-is-asked-about-an-unknown-effect",
+      rule: "A transaction whose effect no provider shows for two minutes is a question to an operator.",
+      source,
+      before: `before?.code === "effect_unproven" || now - since >= statePatience`,
+      after: `before?.code === "effect_unproven" && now - since >= statePatience`,
+      test
+    },
+    {
+      name: "an-unknown-effect-is-not-sent-again",
+      rule: "A transaction that is in a block is not sent again, whatever an operator answers.",
+      source,
+      before: `    answer === "send"
+      ? Result.fail(new TransactionConflict({ error: notSentAgain }))`,
+      after: `    answer === "send" && transaction.restored
+      ? Result.fail(new TransactionConflict({ error: notSentAgain }))`,
+      test
+    },
+    {
+      name: "the-nonces-after-calls-are-counted",
+      rule: "A nonce after that of calls may have changed the code of the account.",
+      source,
+      before: "(isJudgedByCode(transaction, attempt) ? 2 : 1)",
+      after: "2",
+      test
+    },
+    {
       name: "a-free-second-nonce-is-filled",
       rule: "A second nonce that is free gets a no-op at once, because its authorization is valid for anybody.",
       source,
@@ -328,6 +354,16 @@ export const batch: ReadonlyArray<Mutant> = [
       before: `Effect.andThen(checkDelegation("from")(row), checkOwn(row))`,
       after: "checkOwn(row)",
       test: crashes
+    }
+  ]),
+  ...inFile("src/networks/evm/lane/EvmDelegating.ts", [
+    {
+      name: "later-nonces-may-have-changed-the-code",
+      rule: "The present code says nothing about an old block if the account has used nonces since.",
+      source,
+      before: "return now <= count ? code : yield* Effect.fromResult(then)",
+      after: "return now >= 0 ? code : yield* Effect.fromResult(then)",
+      test: "test/networks/evm/lane/EvmDelegating.test.ts"
     }
   ]),
   ...inFile("src/networks/evm/lane/EvmPoll.ts", [

@@ -118,6 +118,11 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
   expiring: [submitted({ validUntil: now })],
   mined_waiting: [mined(), lane(), seen({ minedAt: agreed() })],
   reverted_unconfirmed: [mined({ state: "submitted" }, 1, failed), lane(), seen({ minedAt: agreed() })],
+  effect_unproven: [
+    { ...mined({ versions: batch.versions }), cause: cause("effect_unproven") },
+    delegated(),
+    later(2, { minedAt: agreed(), codeAt: {}, code: "0x" })
+  ],
   second_provider_missing: [mined(), lane(), later(2, { minedAt: silent })],
   providers_disagree: [mined(), lane(), later(2, { minedAt: agreed("block-100", false) })],
   chain_stalled: [submitted(), lane(), seen({ stalledSince: now }), now + 60_000],

@@ -1,5 +1,5 @@
 // What only delegations of the lane's own account ask: the gas of one, and the code that the account had at a block.
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Result } from "effect"
 import { randomBytes } from "node:crypto"
 import type { Providers } from "../../../server/chains/Providers.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
@@ -8,6 +8,7 @@ import * as EvmBytes from "../chain/EvmBytes.ts"
 import * as EvmCalls from "../chain/EvmCalls.ts"
 import { emptyAccount } from "../chain/EvmEstimates.ts"
 import { forNodes } from "../rules/Authorizations.ts"
+import type { CodeQuery } from "../rules/Delegates.ts"
 import type { Estimate } from "../rules/Evm.ts"
 import { delegationCallGas } from "../rules/EvmNumbers.ts"
 
@@ -39,16 +40,37 @@ export const estimateDelegation = Effect.fnUntraced(function* (node: RpcNode, ca
     : found
 })
 
+interface HeightQuery extends CodeQuery {
+  readonly height: number
+  /** Of the newest block. */
+  readonly head: number
+}
+
+/**
+ * Nodes drop old states. The one of the newest block shows the same code if the count is not higher there: nothing has changed the code since.
+ * Both are read at one height, so that two back ends of a provider cannot differ.
+ */
+const readCode = Effect.fnUntraced(function* (
+  node: RpcNode,
+  address: string,
+  { count, head, height }: Omit<HeightQuery, "expected">
+) {
+  const then = yield* Effect.result(node.call(EvmCalls.codeAt(address, height)))
+  if (Result.isSuccess(then) || !then.failure.answered || head <= height) return yield* Effect.fromResult(then)
+  const [code, now] = yield* Effect.all(
+    [node.call(EvmCalls.codeAt(address, head)), node.call(EvmCalls.countAt(address, head))],
+    { concurrency: 2 }
+  )
+  return now <= count ? code : yield* Effect.fromResult(then)
+})
+
 /**
  * The code of an account at a height. That it is another one than `expected` is believed only if a second provider has the same: a caller
  * would send calls again that were made. Undefined: it is not known.
  */
-export const codeAt = Effect.fnUntraced(function* (
-  providers: Providers,
-  address: string,
-  { height, expected }: { readonly height: number; readonly expected: string }
-) {
-  const read = (node: RpcNode) => node.call(EvmCalls.codeAt(address, height))
+export const codeAt = Effect.fnUntraced(function* (providers: Providers, address: string, query: HeightQuery) {
+  const { expected } = query
+  const read = (node: RpcNode) => readCode(node, address, query)
   const agreed = providers.first(
     Effect.fnUntraced(function* (node) {
       const code = yield* read(node)

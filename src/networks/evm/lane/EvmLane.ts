@@ -232,10 +232,15 @@ const findRevertsNow = Effect.fnUntraced(function* (context: EvmContext, { row, 
 const findCode = Effect.fnUntraced(function* (
   context: EvmContext,
   { row: { relayer }, seen }: Inquiry<Evm>,
-  { expected, ordinal, receipt }: Ask<"CodeAt">
+  { count, expected, ordinal, receipt }: Ask<"CodeAt">
 ) {
   const providers = yield* providersOf(context, relayer)
-  const code = yield* codeAt(providers, context.address, { height: receipt.height, expected })
+  const code = yield* codeAt(providers, context.address, {
+    height: receipt.height,
+    expected,
+    count,
+    head: seen.head.number
+  })
   const known = { ...receipt, details: { ...receipt.details, ...present("code", code) } }
   const before = seen.sights.get(ordinal)
   const sights =

@@ -16,7 +16,7 @@ import type { Moment } from "../../core/TransactionValues.ts"
 import { endOf } from "../../core/Transition.ts"
 import { isOwnCall } from "./Admission.ts"
 import { availableOf, evmReservationOf, withPayment } from "./Costs.ts"
-import { askCode, isBound, isJudgedByCode, judgedByCode, needsCode, unfitFurther } from "./Delegation.ts"
+import { askCode, isBound, isJudgedByCode, judgedByCode, needsCode, unfitFurther, unjudged } from "./Delegation.ts"
 import { depthOf, isDeep, isPrivate, nonceOf, noncesOf, requiredNonceOf, verdictOn } from "./Evm.ts"
 import type { Evm, ForeignCall, Seen } from "./Evm.ts"
 import { indexPatience, privateBlocks, unknownRefusalsBeforeHold } from "./EvmNumbers.ts"
@@ -426,7 +426,7 @@ const settled = (
   if (judged === "unknown") {
     return attempt !== undefined && situation.view.codeAt === undefined
       ? askCode(situation, attempt, receipt)
-      : hold(situation, cause("providers_unavailable", { block: receipt.height }))
+      : unjudged(situation, receipt.height)
   }
   if (attempt !== undefined && lacksDelegations(situation, attempt, receipt)) {
     return [ask<Evm>({ _tag: "Delegations", ordinal: attempt.ordinal, height: receipt.height })]

@@ -31,6 +31,14 @@ export interface DelegationRecord extends DelegationFacts {
   readonly generation: number
 }
 
+/** What decides about the code that an account had at a block. */
+export interface CodeQuery {
+  /** The code, in lower case, if the attempt in that block did what it is for. */
+  readonly expected: string
+  /** Up to this count of the account, nothing has changed its code since the block, because an authorization uses a nonce. */
+  readonly count: number
+}
+
 export const isSameState = (one: Partial<DelegateState>, other: Partial<DelegateState>): boolean =>
   one.codeHash === other.codeHash && one.implementation === other.implementation && one.beacon === other.beacon
 

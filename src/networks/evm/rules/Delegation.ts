@@ -1,16 +1,20 @@
 // The delegation of a relayer's own account (EIP-7702): what is remembered of it, when it is signed and final, its second nonce, and when
 // many calls may be signed. The code of the account is read, never derived from what was sent.
+import { Result } from "effect"
 import { cause } from "../../core/Cause.ts"
 import type { Cause } from "../../core/Cause.ts"
-import { ask, finish, sign } from "../../core/Rules.ts"
-import type { Commands, Finish, NextRow, Row, Situation } from "../../core/Rules.ts"
+import { present } from "../../core/Presentation.ts"
+import { ask, finish, sign, TransactionConflict } from "../../core/Rules.ts"
+import type { Answer, Command, Commands, Finish, NextRow, Row, Situation } from "../../core/Rules.ts"
 import { currentAttempts, isFinal, isNoop, newestRequest, requestOf } from "../../core/Transaction.ts"
 import type { Attempt, Lane, Transaction } from "../../core/Transaction.ts"
+import { resolve } from "../../core/Transition.ts"
 import { codeOf, noDelegate } from "./Authorizations.ts"
 import { maxFeesOf, noopChargesOf, priceType } from "./Costs.ts"
 import type { DelegationRecord, DelegationStage } from "./Delegates.ts"
-import { nonceOf, noncesOf } from "./Evm.ts"
+import { attemptNonceOf, nonceOf, noncesOf } from "./Evm.ts"
 import type { Evm, EvmReceipt, Request, Seen } from "./Evm.ts"
+import { statePatience } from "./EvmNumbers.ts"
 import { hold, isGivenUp, pollNext } from "./InFlight.ts"
 import { takerVerdictOf } from "./LaneNonces.ts"
 import { priceOf } from "./Market.ts"
@@ -192,7 +196,9 @@ export const askCode = (
     ordinal: attempt.ordinal,
     receipt,
     // Without a record, no answer is the expected one, which a single provider may give.
-    expected: neededCode(transaction, attempt, lane) ?? ""
+    expected: neededCode(transaction, attempt, lane) ?? "",
+    // The nonce after that of a delegation is used by its authorization, or by what shows that it was not applied.
+    count: attemptNonceOf(attempt) + (isJudgedByCode(transaction, attempt) ? 2 : 1)
   })
 ]
 
@@ -218,6 +224,36 @@ export const judgedByCode = (
   return isThere
     ? finish({ state: "confirmed", cause: cause("confirmed", { block }) })
     : finish({ state: "failed", cause: cause("delegation_without_effect", { block }) })
+}
+
+/** No provider shows the state at the block. It is asked for with each poll; an operator is asked if none comes back. */
+export const unjudged = (situation: Situation<Evm, Seen>, block: number): Commands<Evm> => {
+  const { transaction, now } = situation
+  const { cause: before, causeSince } = transaction
+  const since = before?.code === "providers_unavailable" ? causeSince : now
+  const isAsked = before?.code === "effect_unproven" || now - since >= statePatience
+  return hold(situation, cause(isAsked ? "effect_unproven" : "providers_unavailable", { block }))
+}
+
+const notSentAgain =
+  "is in a block: only give_up is possible. If it had no effect, send what it was for as a new transaction afterwards"
+
+/**
+ * What an operator makes of a transaction whose effect is not known. It is never confirmed without proof, and never sent again: its nonce is
+ * used by its own bytes. Undefined: it is not one.
+ */
+export const effectAnswer = (
+  transaction: Transaction<Evm>,
+  answer: Answer,
+  usedBelow: bigint
+): Result.Result<Command<never>, TransactionConflict> | undefined => {
+  if (isFinal(transaction) || transaction.cause?.code !== "effect_unproven") return undefined
+  const block = transaction.mined?.receipt.height
+  return Result.flatMap(resolve(transaction, answer, usedBelow), () =>
+    answer === "send"
+      ? Result.fail(new TransactionConflict({ error: notSentAgain }))
+      : Result.succeed(finish<never>({ state: "failed", cause: cause("effect_unproven", present("block", block)) }))
+  )
 }
 
 // The second nonce: the authorization uses it, or a no-op as soon as it is free, because its signed authorization is valid for anybody.

@@ -12,7 +12,7 @@ import type { Moment, Point, Speed } from "../../core/TransactionValues.ts"
 import type { AuthorityState, SignedAuthorization } from "./Authorizations.ts"
 import { valueOfCalls } from "./Batch.ts"
 import type { BatchCall } from "./Batch.ts"
-import type { DelegationFacts, DelegationRecord, DelegationStage } from "./Delegates.ts"
+import type { CodeQuery, DelegationFacts, DelegationRecord, DelegationStage } from "./Delegates.ts"
 import { absencesBeforeRebroadcast } from "./EvmNumbers.ts"
 import type { NetworkNumbers } from "./EvmNumbers.ts"
 import type { EvmTransaction, NonceState, ReplaceEvmTransaction, SendEvmTransaction, Simulation } from "./EvmSchemas.ts"
@@ -483,13 +483,8 @@ export type Question =
       readonly receipt: EvmReceipt
       readonly isWanted: boolean
     }
-  /** Which code the account had at the block of this attempt. `expected`: if the attempt did what it is for. */
-  | {
-      readonly _tag: "CodeAt"
-      readonly ordinal: number
-      readonly receipt: EvmReceipt
-      readonly expected: string
-    }
+  /** Which code the account had at the block of this attempt. */
+  | ({ readonly _tag: "CodeAt"; readonly ordinal: number; readonly receipt: EvmReceipt } & CodeQuery)
   /** Whether the newest version would revert now: many private providers include nothing that does. */
   | { readonly _tag: "RevertsNow" }
   /** Whether nodes would apply the authorizations of the newest version now. */

@@ -33,6 +33,12 @@ export const maxNonce = Number.MAX_SAFE_INTEGER - 1
  */
 export const indexPatience = 600 * second
 
+/**
+ * Milliseconds for which no provider shows the state of a block, before an operator is asked what happened there. Nothing ends by that time, so
+ * it only has to be longer than a provider that starts again is away.
+ */
+export const statePatience = 120 * second
+
 /** Milliseconds that a transaction with a required nonce waits for predecessors that a script may still send. */
 export const predecessorGrace = 15 * second
 

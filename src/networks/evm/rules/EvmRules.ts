@@ -17,6 +17,7 @@ import { delegateViolations } from "./AuthorizationRules.ts"
 import {
   changeIn,
   delegatedIn,
+  effectAnswer,
   exclusiveDelegation,
   isBatch,
   isBound,
@@ -155,7 +156,7 @@ const resolved = (
           error: `is private: its bytes may be with private providers, which show nothing. Try again ${Math.ceil((end - now) / 60_000)} minutes later`
         })
       )
-    : resolve(transaction, answer, usedBelow)
+    : (effectAnswer(transaction, answer, usedBelow) ?? resolve(transaction, answer, usedBelow))
 }
 
 /** Given fees have to replace what was sent, with a tip if it is private. Undefined: they do, or the request gives none. */

@@ -282,6 +282,10 @@ const flying = {
     reason: `It was mined in block ${number(figures.block)} and reverted; ${confirmations(figures)}.`,
     next: "It fails when the block is final. If the chain drops the block, it is sent again."
   }),
+  effect_unproven: ({ block }) => ({
+    reason: `It is in block ${number(block)}. What it did depends on the code that the account had there: no provider has the state of that block any more, and the account runs other code by now.`,
+    next: `It is asked for again with each block: an RPC URL of an archive node shows it. ${operator} \`give_up\` ends it as \`failed\`. Look at the block first: its calls may have been made.`
+  }),
   providers_disagree: ({ block, host = "another provider" }) => ({
     reason: `It is mined in block ${number(block)} according to one provider, but ${host} has another block there, or another receipt. No other provider agrees with either.`,
     next: `${neverByTime} An operator must find out which provider is wrong, and set its weight to 0 or add a third RPC URL.`

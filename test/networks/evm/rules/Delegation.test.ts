@@ -1,6 +1,7 @@
 // Delegations of the lane's own account, their second nonce, and many calls: which bytes are signed, and how each of them ends.
-import { Result, Struct } from "effect"
+import { Option, Result, Struct } from "effect"
 import { assert, describe, it } from "@effect/vitest"
+import { cause } from "../../../../src/networks/core/Cause.ts"
 import { noDelegate } from "../../../../src/networks/evm/rules/Authorizations.ts"
 import { encodeExecute } from "../../../../src/networks/evm/rules/Batch.ts"
 import { firstOffer } from "../../../../src/networks/evm/rules/Costs.ts"
@@ -472,6 +473,52 @@ describe("what a lane remembers", () => {
     const changed = { sequence: 1n, at: now, changed: "its code" }
     assert.strictEqual(changeIn(laneWith(delegated({ watched: changed }))), "its code")
     assert.isUndefined(changeIn(laneWith(delegated({ watched: { ...changed, sequence: 0n } }))))
+  })
+})
+
+describe("what nobody knows the effect of", () => {
+  const view = later(2, { minedAt: agreed(), codeAt: {}, code: "0x" })
+  const after = (code: "providers_unavailable" | "effect_unproven", milliseconds: number) =>
+    summary(commandsOf({ ...executed(), cause: cause(code), causeSince: now }, delegated(), view, now + milliseconds))
+
+  it("is asked for again, and is a question to an operator after two minutes", () => {
+    assert.strictEqual(after("providers_unavailable", 119_999), "Hold transaction providers_unavailable")
+    assert.strictEqual(after("providers_unavailable", 120_000), "Hold transaction effect_unproven")
+    assert.strictEqual(after("effect_unproven", 0), "Hold transaction effect_unproven")
+  })
+
+  it("ends by a proof that comes later", () => {
+    const asked = { ...executed(), cause: cause("effect_unproven"), causeSince: now }
+    const found = (code: string) => summary(commandsOf(asked, delegated(), { ...view, codeAt: { code } }))
+    assert.strictEqual(found(delegationCode), "Finish confirmed confirmed")
+    assert.strictEqual(found("0x"), "Finish failed not_delegated")
+  })
+
+  it("asks how many nonces the account has used if nothing changed its code since", () => {
+    const asked = (transaction: typeof signed) => {
+      const { question } = only(commandsOf(transaction, delegated(), later(2, { minedAt: agreed() })), "Ask")
+      return question._tag === "CodeAt" ? question.count : undefined
+    }
+    assert.strictEqual(asked(executed()), 6)
+    assert.strictEqual(asked(mined({ versions: [delegating], facts: wanted.facts })), 7)
+  })
+
+  it("is ended as failed by an operator, once its nonce is used in a final block, and is never sent again", () => {
+    const asked = { ...executed(), cause: cause("effect_unproven", { block: 100 }) }
+    const answered = (answer: "send" | "give_up", usedBelow: bigint) =>
+      evmRules.resolve?.(asked, answer, { lane: laneOf(lane().lane), now, usedBelow })
+    const ended = answered("give_up", 6n)
+    assert.isTrue(ended !== undefined && Result.isSuccess(ended))
+    assert.deepStrictEqual(
+      Option.map(
+        Option.fromUndefinedOr(ended),
+        Result.map((command) => summary([command]))
+      ),
+      Option.some(Result.succeed("Finish failed effect_unproven"))
+    )
+    for (const refused of [answered("give_up", 5n), answered("send", 6n)]) {
+      assert.isTrue(refused !== undefined && Result.isFailure(refused))
+    }
   })
 })
 

@@ -37,7 +37,12 @@ interface Props {
 const refreshAll = (id: string) => refresh(transactionByKey(id), transactionExplanation(id))
 
 /** Codes with which the service waits for an operator's answer about one transaction. */
-const undecided: ReadonlySet<string> = new Set(["nonce_taken_unproven", "restored_unproven", "landing_unproven"])
+const undecided: ReadonlySet<string> = new Set([
+  "nonce_taken_unproven",
+  "effect_unproven",
+  "restored_unproven",
+  "landing_unproven"
+])
 
 const cancelText = (transaction: Transaction) => {
   if (transaction.status === "pending") return text.cancelPending

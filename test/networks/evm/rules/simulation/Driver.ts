@@ -58,7 +58,7 @@ const answerOf = (
     case "RevertsNow":
       return { revertsNow: {} }
     case "CodeAt": {
-      const code = codeAt(world, reading, question.receipt.height, question.expected)
+      const code = codeAt(world, reading, question)
       const { ordinal, receipt } = question
       const known = { ...receipt, details: { ...receipt.details, ...(code === undefined ? {} : { code }) } }
       return {

@@ -33,9 +33,15 @@ export const watch = (transaction: Transaction<Evm>, commands: ReadonlyArray<Com
   assert.isTrue(waits || commands.some(({ _tag }) => _tag === "Finish" || _tag === "Rest" || _tag === "Sign"))
 }
 
+const unproven: ReadonlySet<string | undefined> = new Set([
+  "restored_unproven",
+  "nonce_taken_unproven",
+  "effect_unproven"
+])
+
 const isFinalWithEffect = ({ state, cause }: Transaction<Evm>): boolean =>
   // An operator who gives up a transaction whose fate cannot be proven decides without proof.
-  state === "confirmed" || cause?.code === "restored_unproven" || cause?.code === "nonce_taken_unproven"
+  state === "confirmed" || unproven.has(cause?.code)
 
 /** Anybody may execute bytes of an older chain on the new one. What had any is final. */
 const isOfOlderGeneration = ({ ledger: { lane } }: World, { attempts }: Transaction<Evm>): boolean =>

@@ -198,17 +198,22 @@ export const findAuthorities = (world: World, reading: Reading, transaction: Tra
   return listOf(transaction)?.map((entry) => stateOf(world, first.chain, second.chain, entry)) ?? []
 }
 
+/** Whether a provider has the state at a height. */
+const hasState = (world: World, chain: Chain, height: number): boolean =>
+  height < chain.length && (!world.isPruned || height >= finalHeight(world, chain))
+
 /** What the first provider has at the block of an attempt. */
 export const findDelegations = (
   world: World,
   reading: Reading,
   transaction: Transaction<Evm>,
   { height, ordinal }: Extract<Question, { readonly _tag: "Delegations" }>
-): ReadonlyArray<boolean> => {
+): ReadonlyArray<boolean | null> => {
   const [first] = pairOf(world, reading)
   const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
   const { authorization_list: list = [] } = attempt === undefined ? {} : requestOf(transaction, attempt)
-  return list.map((entry) => delegatedAt(world, first.chain, height, entry))
+  const isKnown = hasState(world, first.chain, height)
+  return list.map((entry) => (isKnown ? delegatedAt(world, first.chain, height, entry) : null))
 }
 
 /** The transaction that used a nonce, as the first provider has it. */
@@ -239,10 +244,15 @@ export const findTaker = (world: World, reading: Reading, nonce: number): TakerE
  * The code of the account at a height, as `codeAt` of the lane asks for it: that the effect is not there is believed only if both providers say
  * so.
  */
-export const codeAt = (world: World, reading: Reading, height: number, expected: string): string | undefined => {
-  const [first, second] = pairOf(world, reading).map(({ chain }) =>
-    chain.length > height ? codeIn(chain.slice(0, height + 1)) : undefined
-  )
+export const codeAt = (
+  world: World,
+  reading: Reading,
+  { count, expected, receipt: { height } }: Extract<Question, { readonly _tag: "CodeAt" }>
+): string | undefined => {
+  const [first, second] = pairOf(world, reading).map(({ chain }) => {
+    if (hasState(world, chain, height)) return codeIn(chain.slice(0, height + 1))
+    return height < chain.length && countOf(chain) <= count ? codeIn(chain) : undefined
+  })
   if (first === undefined || first === expected || !world.hasSecond) return first
   return first === second ? first : undefined
 }

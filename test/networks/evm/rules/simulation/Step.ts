@@ -123,6 +123,8 @@ const Fork = Schema.Struct({ do: Schema.tag("Fork"), depth: upTo(4), which: upTo
 const Unfork = Schema.Struct({ do: Schema.tag("Unfork") })
 const BaseFee = Schema.Struct({ do: Schema.tag("BaseFee"), which: oneOf(baseFees) })
 const Wait = Schema.Struct({ do: Schema.tag("Wait"), which: oneOf(waits) })
+/** Providers drop their old states, and have no archive. */
+const Prune = Schema.Struct({ do: Schema.tag("Prune") })
 const Crash = Schema.Struct({ do: Schema.tag("Crash") })
 const Policy = Schema.Struct({ do: Schema.tag("Policy"), isAllowed: Schema.Boolean })
 const Backup = Schema.Struct({ do: Schema.tag("Backup") })
@@ -151,7 +153,7 @@ export const Step = Schema.Union([
   ...([BaseFee, Crash, Policy, Backup, Restore] as const),
   ...([Accept, Batch, Replace, CancelAll, Clear, Resync, Generation, Pause] as const),
   ...([Signer, Cap, NodeCap, Fund, Estimate, Window, PrivateNodes, Publish, Use] as const),
-  ...([Delegate, Delegate, Calls, Calls, Stranger] as const)
+  ...([Delegate, Delegate, Calls, Calls, Stranger, Prune] as const)
 ])
 export type Step = typeof Step.Type
 

@@ -88,6 +88,9 @@ export const take = (world: World, step: Step, watch: Watch): void => {
     case "Crash":
       world.memory = noMemory
       return
+    case "Prune":
+      world.isPruned = true
+      return
     case "Policy":
       world.isAllowed = step.isAllowed
       return

@@ -116,6 +116,8 @@ export interface World {
   /** Sees every change of a transaction. */
   readonly observe: (before: Transaction<Evm>, after: Transaction<Evm>) => void
   readonly network: NetworkNumbers
+  /** Whether no provider has states of blocks that are older than the final height any more. */
+  isPruned: boolean
   /** Whether a second provider is configured. */
   readonly hasSecond: boolean
 }
@@ -171,6 +173,7 @@ export const newWorld = (over: Partial<World> = {}): World => ({
   trustsCount: false,
   observe: () => undefined,
   network,
+  isPruned: false,
   hasSecond: true,
   ...over
 })

@@ -1,0 +1,62 @@
+// The code that an account had at a block, asked of nodes that have dropped the state of that block.
+import { Effect, Random } from "effect"
+import { assert, describe, it } from "@effect/vitest"
+import { makeEvmProviders } from "../../../../src/networks/evm/chain/EvmNodes.ts"
+import { codeAt } from "../../../../src/networks/evm/lane/EvmDelegating.ts"
+import * as Chain from "../../../server/lanes/fake/Chain.ts"
+import * as Node from "../../../server/lanes/fake/Node.ts"
+import * as World from "../../../server/lanes/fake/World.ts"
+
+const pruned = { _tag: "RpcError", code: -32000, message: "missing trie node" } as const
+
+const code = `0xef0100${"de".repeat(20)}`
+const [height, head] = [3, 5]
+
+/** A node with the states of the newest block alone: the code and the count there. */
+const nodeWith = (chain: Chain.Chain, url: string, shown: { readonly code: string; readonly count: number }) => {
+  const node = Node.make(chain, url)
+  const newest = (value: string) => (params: ReadonlyArray<unknown>) =>
+    params[1] === `0x${head.toString(16)}` ? ({ _tag: "Result", value } as const) : pruned
+  node.lies.set("eth_getCode", newest(shown.code))
+  node.lies.set("eth_getTransactionCount", newest(`0x${shown.count.toString(16)}`))
+  return node
+}
+
+type Shown = Parameters<typeof nodeWith>[2]
+
+/** The first provider is asked first. */
+const inOrder = { nextIntUnsafe: () => 0, nextDoubleUnsafe: () => 0.5 }
+
+const find = Effect.fnUntraced(function* (...shown: ReadonlyArray<Shown>) {
+  const chain = Chain.make()
+  const nodes = shown.map((one, index) => nodeWith(chain, `http://node${index}.example`, one))
+  const urls = nodes.map(({ url }) => ({ url, weight: 100 }))
+  const [first] = nodes
+  if (first === undefined) return assert.fail("no node")
+  const nodeAt = (url: string) => (nodes.find((node) => node.url === url) ?? first).node
+  const making = makeEvmProviders(nodeAt, urls, { chainId: 31_337 })
+  const providers = yield* Effect.provideService(making, Random.Random, inOrder)
+  return yield* codeAt(providers, World.address, { height, expected: code, count: 6, head })
+})
+
+describe("the code of an account at a block whose state is dropped", () => {
+  it.effect("is that of the newest block if the account has used no nonce since", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* find({ code, count: 6 }), code)
+      assert.strictEqual(yield* find({ code: "0x", count: 6 }, { code: "0x", count: 6 }), "0x")
+    })
+  )
+
+  it.effect("is not known if the account has used a nonce since", () =>
+    Effect.gen(function* () {
+      assert.isUndefined(yield* find({ code: "0x", count: 7 }, { code: "0x", count: 7 }))
+    })
+  )
+
+  it.effect("is another one than expected only if a second provider has the same", () =>
+    Effect.gen(function* () {
+      assert.isUndefined(yield* find({ code: "0x", count: 6 }, { code: "0x", count: 7 }))
+      assert.isUndefined(yield* find({ code: "0x", count: 6 }, { code, count: 6 }))
+    })
+  )
+})
