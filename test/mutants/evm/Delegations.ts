@@ -285,6 +285,14 @@ export const delegations: ReadonlyArray<Mutant> = [
       test
     },
     {
+      name: "evicted-lists-are-raised",
+      rule: "A list that a full pool has dropped because it offers too little is raised to the market's price.",
+      source: document,
+      before: "return dropsOf(situation, former) > 0 && !isBelowMarket(situation, former)",
+      after: "return dropsOf(situation, former) > 0",
+      test
+    },
+    {
       name: "a-newer-list-is-looked-at",
       rule: "The accounts of a newer version are looked at before it is signed.",
       source: document,

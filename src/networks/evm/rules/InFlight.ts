@@ -289,7 +289,9 @@ export const isKeptOut = (situation: Situation<Evm, Seen>, former: Former): bool
   const { newest } = former
   if (!carriesList(transaction, newest) || isPrivate(transaction, newest)) return false
   if (isBelowBaseFee(situation, former)) return false
-  return (newest.outcome === "refused" && newest.refusal?.class === "order") || dropsOf(situation, former) > 0
+  if (newest.outcome === "refused" && newest.refusal?.class === "order") return true
+  // A full pool that drops what offers least looks the same, and a higher price helps there. It costs the market's price at most.
+  return dropsOf(situation, former) > 0 && !isBelowMarket(situation, former)
 }
 
 /** Accepted sends of the newest bytes that a node has not kept, if it does not have them now. */

@@ -408,11 +408,27 @@ const busy = (over: Partial<Seen> = {}, blocks = 12) => later(blocks, { ...lost,
 const atTheCount: ReadonlyArray<Case> = [
   ["that nodes drop although they answer a hash", "Broadcast authority_busy", carrying(), allowing, busy(), now + late],
   [
-    "that nodes drop, although the market is above it",
-    "Broadcast authority_busy",
+    "that nodes drop, below the market: a full pool drops what offers least",
+    "Sign bump underpriced_bumping",
     carrying(),
     allowing,
     busy({ market: tipsAbove }),
+    now + late
+  ],
+  [
+    "that nodes drop, below the market, before its patience is over",
+    "Broadcast not_in_pool_rebroadcast",
+    carrying(),
+    allowing,
+    busy({ market: tipsAbove }, 2),
+    now + late
+  ],
+  [
+    "that nodes refuse for its accounts, below the market",
+    "Broadcast authority_busy",
+    carrying({ attempts: [refusedForOrder] }),
+    allowing,
+    later(12, { market: tipsAbove }),
     now + late
   ],
   [
