@@ -11,7 +11,6 @@ import type { Account } from "../../../server/ledger/LedgerEntries.ts"
 import { OutboundWork } from "../../../server/limits/RateLimits.ts"
 import { isNewestOf } from "../../../server/transactions/Intake.ts"
 import type { Admitted, Intake, Sender } from "../../../server/transactions/Intake.ts"
-import type { Transfers } from "../../../server/transactions/Transfers.ts"
 import { present } from "../../core/Presentation.ts"
 import { TransactionConflict } from "../../core/Rules.ts"
 import { exceeded, TransactionLimitExceeded } from "../../core/TransactionLimits.ts"
@@ -68,6 +67,7 @@ import { makeAuthorizations, withSigners } from "./EvmAuthorizations.ts"
 import { makeRecords } from "./EvmRecords.ts"
 import { evmSenderOf, makeRelayerNodes } from "./EvmSenders.ts"
 import type { EvmSender } from "./EvmSenders.ts"
+import { makeEvmTransfers } from "./EvmTransfers.ts"
 
 // Checks of a request against its relayer, its network and its API key, and what is stored of it.
 
@@ -379,38 +379,6 @@ const feeOf = (request: Request, target: EvmTarget): bigint => {
 
 const isNewest = isNewestOf(evmRules.request)
 
-/** Milliseconds after which a payment of a top-up is given up. The next check decides anew, with the balance of then. */
-const topUpDeadline = 30 * 60_000
-
-/** Gas that a payment may use in its quote if the policy of the payer estimates nothing. Executors of accounts use less to take ether. */
-const topUpGas = 100_000n
-
-/**
- * Plain payments. The gas is estimated, because the account that gets one can have code. That code could burn any amount of gas when the payment
- * is sent: it gets as much as in the quote, and the payment is not signed if it needs more by then.
- */
-const transfersBy = (simulate: Effect.Success<typeof makeSimulation>): Transfers<Evm, Sender<Evm>> => ({
-  bodyOf: ({ amount, executionLimit, to }, { target }, now) => {
-    const limit = executionLimit ?? (evmTermsOf(target).estimatesGas ? undefined : topUpGas)
-    return Effect.succeed({
-      to,
-      value: amount,
-      valid_until: DateTime.makeUnsafe(now + topUpDeadline),
-      ...(limit === undefined ? {} : { gas_limit: limit, simulate: true })
-    })
-  },
-  quote: Effect.fnUntraced(function* ({ amount }, body, sender) {
-    const simulated = yield* simulate(body, sender, { limits: undefined, forbidden: undefined })
-    const { gas_limit, is_accepted, price, problems } = simulated
-    const fee = price === undefined ? 0n : price.max_cost - amount
-    if (!is_accepted || price === undefined || problems.some(({ field }) => field !== "balance")) {
-      return { fee, problem: "refused" }
-    }
-    const quoted = { fee, ...(gas_limit === undefined ? {} : { executionLimit: BigInt(gas_limit) }) }
-    return problems.length > 0 ? { ...quoted, problem: "short" } : quoted
-  })
-})
-
 /** Equal entries have equal signers: those of the stored list serve for the comparison. A replacement without a list keeps it. */
 const comparedWith = (replacement: ReplaceEvmTransaction, transaction: Transaction<Evm>): Request => {
   const { authorization_list: list, ...others } = replacement
@@ -520,7 +488,7 @@ export const make = Effect.gen(function* () {
     isNewest: (replacement, transaction) =>
       isNewest(transaction, comparedWith(replacement, transaction), replacement.valid_until),
     simulate,
-    transfers: transfersBy(simulate)
+    transfers: makeEvmTransfers(simulate)
   }
   return intake
 })
