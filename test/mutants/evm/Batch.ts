@@ -304,6 +304,24 @@ export const batch: ReadonlyArray<Mutant> = [
       test: checks
     },
     {
+      name: "a-delegate-is-checked-at-two-providers",
+      rule: "A single provider that lies does not make an account run code that anybody controls.",
+      source,
+      before: `if (second === "not_configured") return report`,
+      after: `if (second !== undefined) return report`,
+      test: checks
+    },
+    {
+      name: "a-delegate-needs-a-second-answer",
+      rule: "Without the answer of a second provider that is configured, no contract is accepted.",
+      source,
+      before: `no second provider takes state overrides").of("eth_call")
+  }`,
+      after: `no second provider takes state overrides").of("eth_call").pipe(Effect.orElseSucceed(() => report))
+  }`,
+      test: checks
+    },
+    {
       name: "overrides-are-proven",
       rule: "A provider that ignores overrides is not believed.",
       source,

@@ -196,6 +196,29 @@ export const inspectDelegate = Effect.fnUntraced(function* (node: RpcNode, quest
   return report
 })
 
+/**
+ * What as many providers find as must agree about what ends a transaction: two, if more than one is configured. One that lies could make the
+ * account run code that anybody controls. A fault that one of them shows is enough.
+ */
+export const agreedReport = Effect.fnUntraced(function* (
+  providers: Pick<Providers, "second">,
+  node: RpcNode,
+  question: DelegateQuestion
+) {
+  const report = yield* inspectDelegate(node, question)
+  if (report.faults.length > 0) return report
+  const second = yield* providers.second(node, (other) => inspectDelegate(other, question))
+  if (second === "not_configured") return report
+  if (second === undefined) {
+    return yield* answeredFailure("refused", "no second provider takes state overrides").of("eth_call")
+  }
+  if (second.faults.length > 0) return second
+  if (!isSameState(report.state, second.state)) {
+    return yield* answeredFailure("invalid_answer", "another provider has other code at the address").of("eth_getCode")
+  }
+  return { ...report, takesSignatures: report.takesSignatures && second.takesSignatures } satisfies DelegateReport
+})
+
 // The hourly look at a delegation: code of the account, of the contract, and what a proxy names.
 
 const readCounters = Schema.decodeUnknownOption(evmRules.counters)

@@ -10,7 +10,7 @@ import type { Sender } from "../../../server/transactions/Intake.ts"
 import { present } from "../../core/Presentation.ts"
 import { TransactionConflict } from "../../core/Rules.ts"
 import { defaultValidity, TransactionId } from "../../core/TransactionValues.ts"
-import { inspectDelegate } from "../chain/EvmDelegates.ts"
+import { agreedReport } from "../chain/EvmDelegates.ts"
 import type { DelegateReport } from "../chain/EvmDelegates.ts"
 import { checksumFault } from "../rules/Admission.ts"
 import { noDelegate } from "../rules/Authorizations.ts"
@@ -73,7 +73,9 @@ export const make = Effect.gen(function* () {
     // Contracts expect 27 or 28, not the recovery bit.
     const signature = Uint8Array.from([...made.subarray(0, 64), 27 + (made[64] ?? 0)])
     const asked = { account: account.address, delegate, acceptsProxy: accept_proxy, signed: { digest, signature } }
-    const report = yield* outboundWork.run(first(relayer.id, numbers.chainId, (node) => inspectDelegate(node, asked)))
+    const report = yield* outboundWork.run(
+      first(relayer.id, numbers.chainId, (node, all) => agreedReport(all, node, asked))
+    )
     if (report.faults.length > 0) return yield* refusedFor(report)
     const facts: DelegationFacts = { delegate, ...report.state, takesSignatures: report.takesSignatures }
     return facts

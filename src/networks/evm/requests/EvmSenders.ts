@@ -1,6 +1,7 @@
 // The relayer of a request that only evm has: its policy, its network, its account and its providers.
 import { Effect } from "effect"
 import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
+import type { Providers } from "../../../server/chains/Providers.ts"
 import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import type { Account } from "../../../server/ledger/LedgerEntries.ts"
@@ -42,9 +43,12 @@ export const makeRelayerNodes = Effect.gen(function* () {
     ({ privateUrls = [] }) => privateUrls
   )
 
-  /** Asks a provider of the relayer, and the next one if it fails. */
-  const first = <A>(id: RelayerId, chainId: number, use: Use<A>) =>
-    Effect.flatMap(providers.of(id, chainId), (found) => providers.first(found, use))
+  /** Asks a provider of the relayer, and the next one if it fails. `all`: those that can agree with it. */
+  const first = <A>(
+    id: RelayerId,
+    chainId: number,
+    use: (node: RpcNode, all: Providers) => Effect.Effect<A, RpcFailure>
+  ) => Effect.flatMap(providers.of(id, chainId), (found) => providers.first(found, (node) => use(node, found)))
 
   /** Asks a private provider of the relayer, and the next one if it fails: no other one may see the call. */
   const firstPrivate = <A>(id: RelayerId, chainId: number, use: Use<A>) =>

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { hashMessage } from "viem"
 import { privateKeyToAccount } from "viem/accounts"
-import { inspectDelegate, readDelegate } from "../../../../src/networks/evm/chain/EvmDelegates.ts"
+import { agreedReport, inspectDelegate, readDelegate } from "../../../../src/networks/evm/chain/EvmDelegates.ts"
 import { addressIn, initializersIn, isMinimalProxy, isSameState } from "../../../../src/networks/evm/rules/Delegates.ts"
 import type { RpcAnswer } from "../../../../src/server/chains/RpcBatch.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
@@ -68,6 +68,49 @@ function usual({ data, from }: { readonly data: string; readonly from: string },
 }
 
 const implementation = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc"
+
+/** What is found if the second provider is this one. */
+const agreed = (first: RpcNode, second: RpcNode | "not_configured" | undefined) =>
+  Effect.flatMap(signed, (signed) =>
+    agreedReport(
+      {
+        second: (_, use) =>
+          second === undefined || second === "not_configured"
+            ? Effect.succeed(second)
+            : Effect.orElseSucceed(use(second), () => undefined)
+      },
+      first,
+      { account, delegate, acceptsProxy: false, signed }
+    )
+  )
+
+describe("two providers", () => {
+  const open = nodeOf({ call: ({ data }) => (data.startsWith("0xe9ae5c53") ? returns("0x") : undefined) })
+
+  it.effect("have to find nothing wrong with a contract, and one that lies is not enough", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual((yield* agreed(nodeOf({}), nodeOf({}))).faults, [])
+      assert.match((yield* agreed(nodeOf({}), open)).faults.join(), /lets anybody execute/)
+      assert.match((yield* agreed(open, nodeOf({}))).faults.join(), /lets anybody execute/)
+    })
+  )
+
+  it.effect("have to have the same code, and to accept signatures", () =>
+    Effect.gen(function* () {
+      const other = nodeOf({ code: `${executorCode}00` })
+      assert.include((yield* Effect.flip(agreed(nodeOf({}), other))).text, "other code at the address")
+      const deaf = nodeOf({ call: ({ data }) => (data.startsWith("0x1626ba7e") ? reverts : undefined) })
+      assert.isFalse((yield* agreed(nodeOf({}), deaf)).takesSignatures)
+    })
+  )
+
+  it.effect("have to answer, unless only one is configured", () =>
+    Effect.gen(function* () {
+      assert.include((yield* Effect.flip(agreed(nodeOf({}), undefined))).text, "no second provider")
+      assert.deepStrictEqual((yield* agreed(nodeOf({}), "not_configured")).faults, [])
+    })
+  )
+})
 
 describe("a stand-in", () => {
   it.effect("finds nothing wrong with an executor that does all that is asked", () =>
