@@ -24,7 +24,9 @@ export const resources = {
       "relayer.deleted",
       "relayer.repaired",
       "relayer.message_signed",
-      "relayer.typed_data_signed"
+      "relayer.typed_data_signed",
+      "relayer.delegated",
+      "relayer.undelegated"
     ],
     eventTypes: [
       "relayer.created",

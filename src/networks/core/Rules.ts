@@ -439,6 +439,14 @@ export interface Rules<F extends Family = Family> {
    */
   repeated?(transaction: Transaction<F>): Finish<never> | undefined
 
+  /**
+   * What a request changes about its account besides what it sends, as the audit log records it of the relayer. Undefined: nothing. Absent: no
+   * request does.
+   */
+  accountChangeOf?(
+    request: F["request"]
+  ): { readonly action: "relayer.delegated" | "relayer.undelegated"; readonly delegate: string } | undefined
+
   /** What the account of the lane delegates to, and what a check has found changed since. Undefined: nothing. Absent: accounts do not delegate. */
   delegationOf?(lane: Lane<F>): { readonly address: string; readonly changed?: string } | undefined
 

@@ -59,7 +59,7 @@ const makeInserting = Effect.gen(function* () {
   const lanes = yield* LanesRepo.make
   const authorities = yield* AuthoritiesRepo.make
   const audit = yield* Audit
-  const { changeOf } = yield* Writing.auditing
+  const { accountChanges, changeOf } = yield* Writing.auditing
   const publish = yield* Writing.publishing
   const holder = yield* Holder
 
@@ -78,7 +78,10 @@ const makeInserting = Effect.gen(function* () {
   ) {
     if (accepted.length === 0) return
     yield* audit.recordMany(
-      accepted.map(({ stored, origin }) => changeOf("transaction.sent", { after: stored }, origin))
+      accepted.flatMap(({ stored, origin }) => [
+        changeOf("transaction.sent", { after: stored }, origin),
+        ...accountChanges(stored, origin)
+      ])
     )
     yield* publish(
       accepted.map(({ stored, origin }) => ({ type: "transaction.created", stored, requestId: origin.requestId }))

@@ -118,7 +118,17 @@ export const auditing = Effect.gen(function* () {
     }
   }
 
-  return { changeOf }
+  /** What a request that was accepted changes about the account of its relayer. Empty: nothing. */
+  const accountChanges = (stored: StoredTransaction, origin: Origin): ReadonlyArray<EncodedChange> => {
+    const { id, relayerId, chain, from: address, transaction } = stored
+    const change = networks.of(chain).rules.accountChangeOf?.(newestRequest(transaction))
+    if (change === undefined) return []
+    const { action, delegate } = change
+    const after = JSON.stringify({ id: relayerId, chain, address, delegate, transaction_id: id })
+    return [{ action, id: relayerId, after, origin }]
+  }
+
+  return { changeOf, accountChanges }
 })
 
 /** Records an operator's command. `done` says what it did. */

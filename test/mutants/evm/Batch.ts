@@ -338,6 +338,16 @@ export const batch: ReadonlyArray<Mutant> = [
       test: checks
     }
   ]),
+  ...inFile("src/server/ledger/Accepting.ts", [
+    {
+      name: "a-delegation-is-audited",
+      rule: "The audit log names who has changed what an account delegates to.",
+      source,
+      before: "        ...accountChanges(stored, origin)\n",
+      after: "",
+      test: api
+    }
+  ]),
   ...inFile("src/server/transactions/Delegations.ts", [
     {
       name: "only-keys-for-all-relayers-delegate",

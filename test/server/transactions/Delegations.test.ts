@@ -7,7 +7,7 @@ import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import type { Account } from "../../../src/server/ledger/LedgerEntries.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { insert } from "../../../testkit/LedgerRows.ts"
+import { accept } from "../../../testkit/LedgerRows.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { tables } from "../../../testkit/EvmRows.ts"
 
@@ -36,7 +36,7 @@ const accountOf = Effect.gen(function* () {
 /** Accepts a delegation without its checks, which need a chain. */
 const delegating = Effect.gen(function* () {
   const account = yield* accountOf
-  const [id] = yield* insert(account, 1, {
+  const [id] = yield* accept(account, 1, {
     request: { to: account.address, value: 0n, delegate },
     facts: { delegation: { delegate, takesSignatures: true } },
     exclusive: "delegation"
@@ -95,6 +95,31 @@ layerEach(api())("what an account delegates to", (it) => {
       assert.strictEqual(replaced.status, 409, replaced.text)
       assert.strictEqual((yield* call(`${transactions}/${id}`, { method: "DELETE" })).status, 200)
       assert.deepStrictEqual((yield* call(path)).json.data, { is_final: true })
+    })
+  )
+
+  it.effect("is recorded in the audit log as an action of the relayer, and so is its end", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { call } = yield* TestApi.TestApi
+      const { account, id } = yield* delegating
+      const records = Effect.map(call("/api/v1/audit?resource=relayer&resource_id=sender"), ({ json }) =>
+        (
+          json.data as ReadonlyArray<{ readonly action: string; readonly key_id: string; readonly after: unknown }>
+        ).filter(({ action }) => action.endsWith("delegated"))
+      )
+      const after = { id: "sender", chain: account.chain, address: account.address, delegate, transaction_id: id }
+      assert.deepStrictEqual(
+        (yield* records).map((record) => [record.action, record.after]),
+        [["relayer.delegated", after]]
+      )
+      yield* call(`${transactions}/${id}`, { method: "DELETE" })
+      const ended = yield* call(path, { method: "DELETE" })
+      assert.strictEqual(ended.status, 200, ended.text)
+      const [newest, ...others] = yield* records
+      assert.lengthOf(others, 1)
+      assert.deepInclude(newest, { action: "relayer.undelegated", key_id: "administrator" })
+      assert.deepInclude(newest?.after, { delegate: `0x${"0".repeat(40)}` })
     })
   )
 

@@ -14,6 +14,7 @@ import type { Moment, Point, TransactionId } from "../../core/TransactionValues.
 import { resolve } from "../../core/Transition.ts"
 import { evmTermsOf, isCallAllowed, isReceiverAllowed } from "./Admission.ts"
 import { delegateViolations } from "./AuthorizationRules.ts"
+import { noDelegate } from "./Authorizations.ts"
 import {
   changeIn,
   delegatedIn,
@@ -460,6 +461,10 @@ export const evmRules: Rules<Evm> = {
     )
   }),
   identityOf: () => undefined,
+  accountChangeOf: ({ delegate }) =>
+    delegate === undefined
+      ? undefined
+      : { action: delegate === noDelegate ? "relayer.undelegated" : "relayer.delegated", delegate },
   exclusiveOf: ({ delegate }) => (delegate === undefined ? undefined : exclusiveDelegation),
   authoritiesOf: ({ authorization_list: list = [] }) => list.map(({ authority }) => authority),
   termsOf: (target, transaction) => {
