@@ -77,7 +77,7 @@ export interface HealthCheckOptions {
   readonly interval: Duration.Input
 }
 
-/** Milliseconds between two looks at what an account delegates to. */
+/** Milliseconds between two looks at what an account delegates to. What was found changed is looked at with each check. */
 const watchInterval = 3_600_000
 
 /** The time limit of an inspection. It is shorter than the timeout of a request and than the lease of a claim. */
@@ -145,14 +145,15 @@ const makeHealthChecks = Effect.fnUntraced(function* (options: HealthCheckOption
 
   /**
    * Looks at what the account delegates to, each hour, also while nothing of it is sent. A change is published once, by the relayer whose check
-   * finds it.
+   * finds it. It holds many calls, so it is looked at again with each check: it may have been a block that was replaced, or a wrong answer.
    */
   const watch = Effect.fnUntraced(function* (target: RelayerTarget) {
     const { relayer, network } = target
     const found = Option.getOrUndefined(yield* ledger.laneOn({ relayer, network }))
     if (found === undefined || networks.of(found.chain).rules.delegationOf?.(found.lane) === undefined) return
     const [{ address, watched }] = found.lane.accounts
-    if (watched !== undefined && (yield* Clock.currentTimeMillis) - watched.at < watchInterval) return
+    const isUnchanged = watched !== undefined && watched.changed === undefined
+    if (isUnchanged && (yield* Clock.currentTimeMillis) - watched.at < watchInterval) return
     const seen = yield* chains.watch(target, found.lane)
     if (seen === undefined) return
     const isNew =

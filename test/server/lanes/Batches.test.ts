@@ -264,6 +264,59 @@ layer(api, { excludeTestServices: true, concurrent: true })("the contract that a
         assert.strictEqual((yield* becomes(id, "confirmed")).value, "0x3")
       })
   )
+
+  it.effect("is not compared while a block that was replaced shows the account without the delegation", () =>
+    Effect.gen(function* () {
+      const { becomes, call, changed, code, delegate, node, path, sent } = yield* prepared({
+        network: { required_confirmations: 5 }
+      })
+      const executor = yield* deploy(node, executorCode)
+      const height = Effect.map(node.call("eth_blockNumber", []), Number)
+      const before = yield* height
+      const id = changed(yield* delegate(executor))
+      const calls = yield* sent({
+        calls: [
+          { to: to("81"), value: "1" },
+          { to: to("82"), value: "2" }
+        ]
+      })
+      yield* becomes(id, "mined")
+      yield* node.call("evm_setIntervalMining", [0])
+      yield* node.call("anvil_reorg", [(yield* height) - before, []])
+      assert.strictEqual(yield* code, "0x")
+      yield* call(`${path}/check`, { method: "POST" })
+      const shown = (yield* call(`${path}/delegation`)).json.data
+      assert.notProperty(shown, "changed")
+      yield* node.call("evm_setIntervalMining", [1])
+      yield* becomes(calls, "confirmed")
+      assert.strictEqual(yield* code, `0xef0100${executor.slice(2)}`)
+    })
+  )
+
+  it.effect("is compared with each health check after a change, so that what has passed holds nothing", () =>
+    Effect.gen(function* () {
+      const { becomes, call, delegated, node, path, sent } = yield* prepared()
+      const executor = yield* delegated()
+      const code = yield* node.call("eth_getCode", [executor, "latest"])
+      yield* node.call("anvil_setCode", [executor, faultyExecutors.open])
+      const check = call(`${path}/check`, { method: "POST" })
+      const changed = Effect.map(
+        Effect.andThen(check, call(`${path}/delegation`)),
+        ({ json }) => (json.data as { readonly changed?: string }).changed
+      )
+      yield* until("a change", changed)
+      yield* node.call("anvil_setCode", [executor, code])
+      yield* until(
+        "no change",
+        Effect.map(changed, (found) => (found === undefined ? true : undefined))
+      )
+      const calls = [
+        { to: to("83"), value: "1" },
+        { to: to("84"), value: "2" }
+      ]
+      yield* becomes(yield* sent({ calls }), "confirmed")
+    })
+  )
 })
 
 const shownAddress = (call: TestApi.TestApi["Service"]["call"], path: string) =>

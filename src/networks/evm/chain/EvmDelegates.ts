@@ -22,7 +22,7 @@ import {
 } from "../rules/Delegates.ts"
 import type { DelegateState, DelegationRecord } from "../rules/Delegates.ts"
 import { evmRules } from "../rules/EvmRules.ts"
-import { codeOf, failsIn } from "./EvmCalls.ts"
+import { codeOf, countAt, failsIn } from "./EvmCalls.ts"
 
 /** A word of the storage of an account. */
 const storageAt = (address: string, slot: string): TypedCall<string> => ({
@@ -238,11 +238,24 @@ const differenceOf = (record: DelegationRecord, own: string, { state }: { readon
   return isSameState(state, record) ? undefined : `what ${record.delegate} names as the code behind it`
 }
 
+/** `isSeen`: the chain of the provider has the delegation. One that lags, or whose block was replaced, says nothing about it. */
+interface Look {
+  readonly isSeen: boolean
+  readonly difference?: string | undefined
+}
+
 /** Asks a second provider before it says that something has changed. */
-const differenceAt = Effect.fnUntraced(function* (providers: Providers, account: string, record: DelegationRecord) {
+const lookAt = Effect.fnUntraced(function* (providers: Providers, account: string, record: DelegationRecord) {
   const ask = Effect.fnUntraced(function* (node: RpcNode) {
-    const own = (yield* node.call(codeOf(account))).toLowerCase()
-    return { difference: differenceOf(record, own, yield* readDelegate(node, record.delegate)) }
+    const [own, count, delegate] = yield* Effect.all(
+      [node.call(codeOf(account)), node.call(countAt(account, "latest")), readDelegate(node, record.delegate)],
+      { concurrency: "unbounded" }
+    )
+    const look: Look =
+      count > record.nonce + 1
+        ? { isSeen: true, difference: differenceOf(record, own.toLowerCase(), delegate) }
+        : { isSeen: false }
+    return look
   })
   return yield* providers.first(
     Effect.fnUntraced(function* (node) {
@@ -254,12 +267,13 @@ const differenceAt = Effect.fnUntraced(function* (providers: Providers, account:
   )
 })
 
+/** Undefined: it is not known what the account runs. */
 export const watchDelegation = Effect.fnUntraced(function* (providers: Providers, lane: Lane) {
   const [{ address, watched }] = lane.accounts
   const record = recordIn(lane)
   if (record === undefined) return undefined
-  const found = yield* Effect.option(differenceAt(providers, address, record))
-  if (Option.isNone(found)) return undefined
+  const found = yield* Effect.option(lookAt(providers, address, record))
+  if (Option.isNone(found) || !found.value.isSeen) return undefined
   const at = yield* Clock.currentTimeMillis
   const { difference } = found.value
   const sequence = BigInt(record.nonce)
