@@ -6,6 +6,8 @@ import type { ShownTransaction } from "../../networks/core/Family.ts"
 import type { TransactionWait } from "../../networks/core/TransactionRequests.ts"
 import { TransactionId } from "../../networks/core/TransactionValues.ts"
 import type { TransactionStatus } from "../../networks/core/TransactionValues.ts"
+import * as ExactJson from "../../domain/request/ExactJson.ts"
+import { entriesIn } from "../../networks/evm/rules/AuthorizationText.ts"
 import { ReplaceEvmTransaction, SendEvmTransaction } from "../../networks/evm/rules/EvmSchemas.ts"
 import { SendSolanaTransaction } from "../../networks/solana/rules/SolanaExchanges.ts"
 import { SendStellarTransaction } from "../../networks/stellar/rules/StellarRequests.ts"
@@ -180,6 +182,31 @@ const list = Command.make(
 /** `--data` has the whole request. */
 const flags = { data: "call-data", relayer_id: "relayer" }
 
+const jsonList: Field.ReadText = (text) => {
+  const expected = "a JSON list"
+  try {
+    const value: unknown = ExactJson.parse(text)
+    return Array.isArray(value) ? { value } : { expected }
+  } catch {
+    return { expected }
+  }
+}
+
+/** What wallets print: JSON, or hex of `cast wallet sign-auth`. */
+const authorizations: Field.ReadText = (text) => {
+  const read = entriesIn(text)
+  if ("value" in read) return read
+  return {
+    expected:
+      read.problem === "printed"
+        ? "JSON, and this is how JavaScript prints an object: print it with JSON.stringify, with bigints as text"
+        : "a JSON list of authorizations, one of them, or per line one of them or the hex that cast wallet sign-auth prints"
+  }
+}
+
+/** Fields of an evm transaction that are lists of objects. */
+const texts = { calls: jsonList, authorization_list: authorizations }
+
 export const TransactionsCommand = Command.make("transactions").pipe(
   Verb.about("Transactions that relayers send.", "transactions list payouts", "transactions explain payouts 4f1c…"),
   Command.withSubcommands([
@@ -189,12 +216,15 @@ export const TransactionsCommand = Command.make("transactions").pipe(
       [
         "transactions send payouts --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --value 1000000000000000",
         "transactions send payouts --data @transaction.json",
+        "transactions send payouts --calls @calls.json",
+        "transactions send payouts --to 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 --authorization-list @signed.json",
         "transactions send payouts --network-type stellar --data @transaction.json"
       ],
       {
         about:
           "Send a transaction. It is stored when the command returns; `transactions wait` waits until it is confirmed.",
         flags,
+        texts,
         bodies: { evm: SendEvmTransaction, solana: SendSolanaTransaction, stellar: SendStellarTransaction }
       }
     ),
@@ -210,6 +240,7 @@ export const TransactionsCommand = Command.make("transactions").pipe(
         about:
           "Send another request at the nonce of a transaction. Until it is mined, the former one may still be executed.",
         flags,
+        texts,
         body: ReplaceEvmTransaction
       }
     ),
@@ -226,7 +257,7 @@ export const TransactionsCommand = Command.make("transactions").pipe(
       "simulate",
       "transactions.simulate",
       ["transactions simulate payouts --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --value 1"],
-      { flags, body: SendEvmTransaction, amountsOf: "evm" }
+      { flags, texts, body: SendEvmTransaction, amountsOf: "evm" }
     )
   ])
 )

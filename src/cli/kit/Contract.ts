@@ -31,6 +31,8 @@ export interface Shape {
   readonly nested?: ReadonlyArray<string>
   /** Other names of flags and arguments, and flags that read a field in another way. */
   readonly flags?: Readonly<Record<string, string | Flag.Flag<Option.Option<unknown>>>>
+  /** Lists of objects that have a flag, and how its text is read. */
+  readonly texts?: Readonly<Record<string, Field.ReadText>>
   /** Fields without a flag. */
   readonly hidden?: ReadonlyArray<string>
   /** Parameters of the query without a flag, with their values. */
@@ -130,7 +132,7 @@ const usualName = (path: string, schema: Schema.Top): string =>
 type Flags = Record<string, Flag.Flag<Option.Option<unknown>>>
 
 /** The flags of the body, by the paths of the fields. Secrets are read from files. */
-const bodyFlags = (body: Schema.Top, { flags = {}, hidden = [], like = body, nested = [] }: Shape) => {
+const bodyFlags = (body: Schema.Top, { flags = {}, hidden = [], like = body, nested = [], texts = {} }: Shape) => {
   const fields: Flags = {}
   const secrets: Record<string, Flag.Flag<Option.Option<string>>> = {}
   const names: Record<string, string> = {}
@@ -146,6 +148,12 @@ const bodyFlags = (body: Schema.Top, { flags = {}, hidden = [], like = body, nes
     if (isSecretAt(schema, path)) {
       secrets[path] = Field.describe(schema, path, Field.secret(path), true)
       names[path] = Field.fileFlag(path)
+      continue
+    }
+    const read = texts[path]
+    if (read !== undefined) {
+      names[path] = Field.flagName(path)
+      fields[path] = Field.describeText(schema, path, Field.fromText(Field.flagName(path), read))
       continue
     }
     const name = typeof given === "string" ? given : usualName(path, schema)

@@ -58,6 +58,27 @@ export const secret = (path: string) => {
 const secretFlagOf = (option: string): string | undefined =>
   secretFlags.has(`${option.replace(/^--/, "")}-file`) ? `${option}-file` : undefined
 
+/** The text of a flag, or the file that it names, from which a field is read. */
+export class TextToRead {
+  readonly given: string
+  readonly read: ReadText
+  constructor(given: string, read: ReadText) {
+    this.given = given
+    this.read = read
+  }
+}
+
+/** Reads a text as the value of a field, or says what was expected. */
+export type ReadText = (text: string) => { readonly value: unknown } | { readonly expected: string }
+
+/** A flag for a list of objects: its value as JSON, a file with it, or standard input. */
+export const fromText = (name: string, read: ReadText) =>
+  Flag.String(name).pipe(
+    Flag.withMetavar("<json|@file|@->"),
+    Flag.map((given) => new TextToRead(given, read)),
+    Flag.optional
+  )
+
 /** A flag that may be repeated. */
 export const many = <A>(flag: Flag.Flag<A>) =>
   flag.pipe(
@@ -135,6 +156,13 @@ const helpOf = (request: SchemaAST.AST, path: string, isFile: boolean): string =
 export const describe = <A>({ ast }: Schema.Top, path: string, flag: Flag.Flag<A>, isFile = false): Flag.Flag<A> =>
   Flag.withDescription(flag, helpOf(ast, path, isFile))
 
+/** The same for a flag whose text has a whole list. */
+export const describeText = <A>({ ast }: Schema.Top, path: string, flag: Flag.Flag<A>): Flag.Flag<A> => {
+  const [field] = fieldsAt(SchemaAST.toEncoded(ast), path.split("."))
+  const { description = "" } = field === undefined ? {} : documentationOf(field)
+  return Flag.withDescription(flag, inShort(description))
+}
+
 // Durations as users write them: `45s`, `30m`, `12h`, `30d`, `2w`.
 
 const seconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
@@ -207,6 +235,11 @@ const parse = (given: string, text: string) =>
     }
   }).pipe(Effect.filterOrElse(isMembers, () => Effect.fail(CommandFailed.usage("--data: expected a JSON object"))))
 
+const valueIn = Effect.fnUntraced(function* (path: string, { given, read }: TextToRead) {
+  const found = read(yield* textOf(given))
+  return "value" in found ? found.value : yield* CommandFailed.usage(`--${flagName(path)}: expected ${found.expected}`)
+})
+
 const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: BodyFlags, defaults: Members) {
   let body: Members = {
     ...defaults,
@@ -226,7 +259,9 @@ const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: BodyFlags,
     }
   }
   for (const [path, field] of Object.entries(fields)) {
-    if (Option.isSome(field)) body = set(body, path.split("."), field.value)
+    if (Option.isNone(field)) continue
+    const { value } = field
+    body = set(body, path.split("."), value instanceof TextToRead ? yield* valueIn(path, value) : value)
   }
   return body
 })

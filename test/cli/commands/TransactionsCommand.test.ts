@@ -2,8 +2,11 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
 import * as Cli from "../../../src/cli/Cli.ts"
 import { Environment } from "../../../src/cli/kit/Environment.ts"
+import { folder } from "../../../testkit/process/Folder.ts"
 
 const environment = Layer.succeed(Environment, { variables: {}, dotEnv: {}, isTerminal: false })
 
@@ -53,6 +56,42 @@ describe("transactions send", () => {
         message,
         "--to: Expected an address: 0x and 40 hex digits (read as a request of evm: --network-type names another type)"
       )
+    })
+  )
+})
+
+const to = `0x${"11".repeat(20)}`
+
+const scalar = `0x${"1a".repeat(32)}`
+
+describe("the lists of a transaction", () => {
+  it.effect("are refused if they are no JSON, and name the part that is wrong", () =>
+    Effect.gen(function* () {
+      const calls = (text: string) => refusalBy("transactions", "send", "payouts", "--calls", text)
+      assert.include(yield* calls("[{"), "--calls: expected a JSON list")
+      assert.include(yield* calls("{}"), "--calls: expected a JSON list")
+      assert.include(yield* calls(JSON.stringify([{ to }])), "--calls: Expected 2 to 50 calls")
+      assert.include(yield* calls(JSON.stringify([{ to }, { to: "0xab" }])), "calls.1.to: Expected an address")
+      assert.include(yield* calls("@nowhere.json"), "nowhere.json")
+    })
+  )
+
+  it.effect("take authorizations as wallets print them, also from a file", () =>
+    Effect.gen(function* () {
+      const list = (text: string) =>
+        refusalBy("transactions", "send", "payouts", "--to", to, "--authorization-list", text)
+      const entry = { chainId: 1, address: to, nonce: 0, yParity: 0, r: scalar, s: scalar }
+      assert.include(yield* list("{ address: '0x', v: 27n }"), "this is how JavaScript prints an object")
+      assert.include(yield* list("hello"), "--authorization-list: expected a JSON list of authorizations")
+      assert.include(yield* list("0xab"), "authorization_list.0: Expected an object, or as a text the RLP")
+      assert.include(yield* list(JSON.stringify({ ...entry, s: 5 })), "authorization_list.0.s: is a JSON number")
+      const name = path.join(yield* folder, "signed.json")
+      yield* Effect.promise(() =>
+        fs.writeFile(name, `${JSON.stringify(entry)}\n${JSON.stringify({ ...entry, r: 0 })}\n`)
+      )
+      assert.include(yield* list(`@${name}`), "authorization_list.1.r: is a JSON number")
+      // What is valid is sent: there is no API key here.
+      assert.include(yield* list(JSON.stringify(entry)), "API key")
     })
   )
 })
