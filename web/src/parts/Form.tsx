@@ -48,7 +48,8 @@ const MakerLink = ({ field, known, makers }: InputProps) => {
 
 /** The example of an amount is in the unit in which it is entered. */
 const exampleOf = ({ field, entered, native }: InputProps) => {
-  if (field.kind === "calls") return undefined
+  // Calls have their rows, and what a wallet prints is pasted.
+  if (field.kind === "calls" || field.kind === "authorizations") return undefined
   if (field.example === undefined || field.unit === undefined || !/^\d+$/.test(field.example)) return field.example
   return exact(BigInt(field.example), decimalsOf(field, entered, native))
 }

@@ -174,7 +174,7 @@ const Set = ({ relayer, isChange, accepted }: ChangeProps & { readonly isChange:
     return outcome
   }
   return (
-    <form class="pad" onSubmit={onReview} aria-label={isChange ? text.change : text.set}>
+    <form class="pad one" onSubmit={onReview} aria-label={isChange ? text.change : text.set}>
       <h3>{isChange ? text.change : text.set}</h3>
       {isAsked && (
         <Confirm
