@@ -501,7 +501,7 @@ export const words = {
     canceling: "is being canceled",
     attempts: "Attempts",
     versions: (count: number) => (count === 1 ? "1 signed version" : `${count} signed versions`),
-    noAttempt: "Nothing is signed yet.",
+    noAttempt: "No version is signed.",
     kind: "Kind",
     answer: "Answer of nodes",
     outcomes: { accepted: "Accepted", refused: "Refused", unknown: "No answer" },
