@@ -147,6 +147,16 @@ describe("the documents", () => {
     assert.lengthOf(named, without.length)
   })
 
+  it("have the same sizes of the client in its README and in the guide for host programs", () => {
+    const sizes = /`@effect-relayer\/client[^`]*`[^|]*\|[^|]*\| (\d+)(?:, with Effect)? *\|/g
+    const ofReadme = [...read("packages/client/README.md").matchAll(sizes)].map(([, size]) => Number(size))
+    const guide = read("docs/embed.md").matchAll(/\| (\d+) kB(?:, and (\d+) kB of Effect)? *\|$/gm)
+    const ofGuide = [...guide].map(([, own, effect = "0"]) => Number(own) + Number(effect))
+    const [withEffect, promise, , node] = ofReadme
+    assert.deepStrictEqual([withEffect, promise, node], ofGuide)
+    assert.include(read("packages/client/README.md"), `Of ${withEffect} kB, 44 are this package`)
+  })
+
   it("link to files and chapters that exist", () => {
     const all = [...documents, ...folderDocuments]
     const broken = all.flatMap((file) =>

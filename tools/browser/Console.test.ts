@@ -317,6 +317,8 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
           .locator("dd > bdi")
           .evaluateAll((values) => values.map((value) => value.parentElement?.clientWidth ?? 0))
         assert.isAtLeast(Math.min(...widths), 60, "values beside the form are not broken into single digits")
+        await page.setViewportSize({ width: 1024, height: 800 })
+        assert.deepStrictEqual(await cutTexts(page), [], "the verdict stays in its card in a narrow window")
         await page.getByRole("button", { name: "Review and send…" }).click()
         await page.getByRole("dialog").getByText("0.001 ETH", { exact: true }).waitFor()
         await page.getByRole("button", { name: "Send", exact: true }).dblclick()
