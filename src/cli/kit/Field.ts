@@ -59,7 +59,7 @@ const secretFlagOf = (option: string): string | undefined =>
   secretFlags.has(`${option.replace(/^--/, "")}-file`) ? `${option}-file` : undefined
 
 /** The text of a flag, or the file that it names, from which a field is read. */
-export class TextToRead {
+class TextToRead {
   readonly given: string
   readonly read: ReadText
   constructor(given: string, read: ReadText) {

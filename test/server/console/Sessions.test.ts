@@ -97,6 +97,20 @@ layerEach(TestApi.layer({ console: { files } }))("a session", (it) => {
     })
   )
 
+  it.effect("says whether its key limits what transactions may send, which the pages offer less to", () =>
+    Effect.gen(function* () {
+      for (const [limits, expected] of [
+        [{}, undefined],
+        [{ transaction_limits: { max_value: "5" } }, true]
+      ] as const) {
+        const { key } = yield* createKey({ scopes: ["relayers:write"], ...limits })
+        const session = yield* ConsolePage.signIn(key)
+        const { json } = yield* ConsolePage.call(session, "/session")
+        assert.strictEqual(Reflect.get(Object(json.data), "has_transaction_limits"), expected)
+      }
+    })
+  )
+
   it.effect("begins with a body of JSON only, and bad input names the field", () =>
     Effect.gen(function* () {
       const wrong = yield* ConsolePage.trySignIn(TestApi.apiKey, { headers: { "content-type": "text/plain" } })

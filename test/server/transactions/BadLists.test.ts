@@ -72,7 +72,12 @@ const table: ReadonlyArray<
   ["calls", [{ to: receiver }, { to: receiver, gas: 1 }], "calls.1.gas", "is not a known field", null],
   ["calls", "0xab", "calls", "", null],
   ["authorization_list", [], "authorization_list", "1 to 10 authorizations"],
-  ["authorization_list", Array(11).fill(authorization), "authorization_list", "1 to 10 authorizations"],
+  [
+    "authorization_list",
+    Array.from({ length: 11 }, () => authorization),
+    "authorization_list",
+    "1 to 10 authorizations"
+  ],
   ["authorization_list", ["0xab"], "authorization_list.0", "RLP of the six fields"],
   ["authorization_list", [{ ...authorization, r: 5 }], "authorization_list.0.r", "send hex strings"],
   ["authorization_list", [{ ...authorization, r: "0x0" }], "authorization_list.0.r", "is zero"],
@@ -112,6 +117,9 @@ const problemsOf = Effect.fnUntraced(function* (field: Field, value: unknown) {
   )
 })
 
+/** A method of the client, as a program without types calls it. */
+type Send = (request: object) => Promise<{ readonly ok: boolean; readonly error?: { readonly message: string } }>
+
 const titleOf = (value: unknown) => `${JSON.stringify(value)?.slice(0, 120) ?? "nothing"}`
 
 layerEach(Prepared.layer(Prepared.references))("bad calls, authorizations and delegates", (it) => {
@@ -136,10 +144,10 @@ layerEach(Prepared.layer(Prepared.references))("bad calls, authorizations and de
         assert.include(curl.json.error ?? "", `${named}: `, title)
         assert.include(curl.json.error ?? "", words, title)
         // JavaScript checks no types: the client does, before it sends.
-        const send: (
-          request: object
-        ) => Promise<{ readonly ok: boolean; readonly error?: { readonly message: string } }> =
-          field === "address" ? client.delegations.delegate : client.transactions.send
+        const send: Send = Reflect.get(
+          field === "address" ? client.delegations : client.transactions,
+          field === "address" ? "delegate" : "send"
+        )
         const answered = yield* Effect.promise(() => send({ params, payload: body }))
         assert.isFalse(answered.ok, title)
         assert.include(answered.error?.message ?? "", `${named}: `, title)
