@@ -85,7 +85,12 @@ export default defineConfig({
     hookTimeout: patience,
     // Two projects share no worker, and a worker takes seconds of the processor until it has loaded and compiled what most files use.
     projects: isWhole
-      ? [{ extends: true, test: { name: "all", ...everything, globalSetup } }]
+      ? [
+          {
+            extends: true,
+            test: { name: "all", ...everything, globalSetup: [...globalSetup, "testkit/console/Bundle.ts"] }
+          }
+        ]
       : [
           { extends: true, test: { name: "unit", include: unit } },
           {

@@ -7,10 +7,11 @@ import { Window } from "happy-dom"
 import type { Element } from "happy-dom"
 import { readFileSync } from "node:fs"
 import * as path from "node:path"
-import { script } from "../scripts/console/build.ts"
+import * as vm from "node:vm"
 import { version } from "../src/api/Version.ts"
 import type { Grant } from "../src/domain/access/ApiKey.ts"
 import { grantsOfSession } from "../src/domain/access/Caller.ts"
+import { bundled } from "./console/Bundle.ts"
 
 const origin = "http://console.test"
 
@@ -160,7 +161,7 @@ const bodyOf = (body: unknown): unknown => {
   return text === "" ? undefined : JSON.parse(text)
 }
 
-const open = (code: string, recorded: Recorded, options: Options): Effect.Effect<Shown, never, Scope.Scope> =>
+const open = (code: vm.Script, recorded: Recorded, options: Options): Effect.Effect<Shown, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const asked: Array<Asked> = []
@@ -199,7 +200,7 @@ const open = (code: string, recorded: Recorded, options: Options): Effect.Effect
       window.console.error = (...parts: ReadonlyArray<unknown>) => void problems.push(parts.map(String).join(" "))
       window.sessionStorage.setItem("effect-relayer.proof", "p".repeat(43))
       document.body.innerHTML = '<div id="console"></div>'
-      window.eval(code)
+      code.runInContext(window)
 
       const until: Shown["until"] = async (what, check) => {
         const start = performance.now()
@@ -255,8 +256,8 @@ const open = (code: string, recorded: Recorded, options: Options): Effect.Effect
     ({ window }) => Effect.promise(() => window.happyDOM.close())
   ).pipe(Effect.map(({ shown }) => shown))
 
-/** A worker bundles the console once for all of its files, in a second and a half of the processor. */
-let bundle: Promise<string> | undefined
+/** A worker compiles it once for all windows of its files, which takes as long as to show a page. */
+let compiled: Promise<vm.Script> | undefined
 
 /** The bundled console, and responses of the development service. */
 export class ConsoleWindow extends Context.Service<
@@ -271,7 +272,7 @@ export class ConsoleWindow extends Context.Service<
   static readonly layer = Layer.effect(
     ConsoleWindow,
     Effect.gen(function* () {
-      const code = yield* Effect.promise(() => (bundle ??= script()))
+      const code = yield* Effect.promise(() => (compiled ??= bundled().then((text) => new vm.Script(text))))
       const recorded = JSON.parse(readFileSync(recordedFile, "utf8")) as Recorded
       return {
         open: (options = {}) => open(code, recorded, options),

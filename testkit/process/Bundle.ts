@@ -20,7 +20,7 @@ const folders = [sources, testkit, path.join(root, "packages/import/src")]
 
 /** Packages that are not in the bundle are found from here. Another working tree may use the same packages, by a link. */
 const modules = path.join(root, "node_modules")
-const tree = createHash("sha256").update(root).digest("hex").slice(0, 8)
+export const tree = createHash("sha256").update(root).digest("hex").slice(0, 8)
 const folder = path.join(modules, `.cache/effect-relayer-bundle-${tree}`)
 
 /** It is written last, so that its time is that of the whole bundle. */
@@ -55,19 +55,29 @@ const inPlace: Plugin = {
 
 const timeOf = (file: string): number => fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
-/** Whether no source and no package has changed since. The time of a folder changes when a file is removed from it. */
-const isFresh = (): boolean => {
-  if (!fs.existsSync(mark) || fs.readFileSync(mark, "utf8") !== markText) return false
-  const made = timeOf(mark)
-  const read = folders.flatMap((folder) => [
+/** Whether a file is newer than these files, and than all in these folders. The time of a folder changes when a file is removed from it. */
+export const isNewer = (
+  made: string,
+  given: { readonly folders: ReadonlyArray<string>; readonly files: ReadonlyArray<string> }
+) => {
+  const time = timeOf(made)
+  const read = given.folders.flatMap((folder) => [
     folder,
     ...fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => path.join(folder, name))
   ])
-  const packages = ["package.json", "package-lock.json"].map((name) => path.join(root, name))
-  return [import.meta.filename, ...read, ...packages].every((file) => timeOf(file) < made)
+  return [...read, ...given.files].every((file) => timeOf(file) < time)
 }
 
-const canWrite = (place: string): boolean => {
+/** Their versions are those of the packages. */
+export const packageFiles = ["package.json", "package-lock.json"].map((name) => path.join(root, name))
+
+/** Whether no source and no package has changed since. */
+const isFresh = (): boolean =>
+  fs.existsSync(mark) &&
+  fs.readFileSync(mark, "utf8") === markText &&
+  isNewer(mark, { folders, files: [import.meta.filename, ...packageFiles] })
+
+export const canWrite = (place: string): boolean => {
   try {
     fs.accessSync(place, fs.constants.W_OK)
     return true
