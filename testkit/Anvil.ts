@@ -2,17 +2,15 @@
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { createRequire } from "node:module"
 import { createInterface } from "node:readline"
+import { fromNpm } from "../src/process/development/LocalEvm.ts"
 import * as JsonRpc from "./JsonRpc.ts"
-
-const require = createRequire(import.meta.url)
 
 /** An account that has 10,000 ether from the start. */
 export const funded = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 
-/** Starts the binary of the platform and forwards signals to it. */
-const launcher = require.resolve("@foundry-rs/anvil/bin.mjs")
+/** The binary of the platform. The launcher of its package would be a process of Node for each chain. */
+const program = fromNpm(import.meta.url) ?? "anvil"
 
 const portIn = async (output: AsyncIterable<string>) => {
   for await (const line of output) {
@@ -64,8 +62,7 @@ export const start = ({ chainId = 31337, blockTime, timestamp, more = [] }: Opti
           ...option("--timestamp", timestamp),
           ...more
         ]
-        const child = spawn(process.execPath, [launcher, ...args], { stdio: ["ignore", "pipe", "ignore"] })
-        // The output is closed when the node has ended, not only its launcher.
+        const child = spawn(program, args, { stdio: ["ignore", "pipe", "ignore"] })
         return { child, ended: once(child, "close") }
       }),
       ({ child, ended }) =>

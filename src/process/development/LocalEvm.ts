@@ -36,7 +36,7 @@ const receiver = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" }
 
 /** The binary in the npm package of this platform. The package's own launcher would be a second process. */
-const fromNpm = (from: string): string | undefined => {
+export const fromNpm = (from: string): string | undefined => {
   const platform = `${process.platform}-${architectures[process.arch] ?? process.arch}`
   const binary = process.platform === "win32" ? "anvil.exe" : "anvil"
   try {
