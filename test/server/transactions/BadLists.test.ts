@@ -144,7 +144,7 @@ layerEach(Prepared.layer(Prepared.references))("bad calls, authorizations and de
         assert.include(curl.json.error ?? "", `${named}: `, title)
         assert.include(curl.json.error ?? "", words, title)
         // JavaScript checks no types: the client does, before it sends.
-        const send: Send = Reflect.get(
+        const send: Send = Reflect.get<object, string>(
           field === "address" ? client.delegations : client.transactions,
           field === "address" ? "delegate" : "send"
         )
