@@ -43,7 +43,7 @@ export const start = Effect.fnUntraced(function* ({ name, args, cwd, env, log }:
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => {
       const output = fs.openSync(log, "a")
-      const child = spawn(process.execPath, name.startsWith("sender") && process.env.PROF ? [...process.env.PROF.split(" "), ...args] : args, {
+      const child = spawn(process.execPath, args, {
         cwd,
         stdio: ["ignore", output, output],
         env: { PATH: process.env.PATH, ...env, PORT: String(port) }

@@ -1,4 +1,5 @@
 // The console as one script, which is kept for the windows of later runs.
+import { DateTime } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { script } from "../../scripts/console/build.ts"
@@ -21,7 +22,7 @@ const sources = {
 export const bundled = async (): Promise<string> => {
   if (fs.existsSync(kept) && Bundle.isNewer(kept, sources)) return fs.readFileSync(kept, "utf8")
   // A source may change meanwhile.
-  const began = new Date()
+  const began = DateTime.toDateUtc(DateTime.nowUnsafe())
   const code = await script()
   if (!Bundle.canWrite(cache)) return code
   const written = `${kept}-${process.pid}`

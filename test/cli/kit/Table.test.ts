@@ -61,7 +61,10 @@ describe("the fields of a response", () => {
       ["max_fee_per_gas", "1.5 gwei"],
       ["to", evm.to]
     ])
-    assert.deepStrictEqual(rowsOf({ network_type: "stellar", fee_paid: 100 })[1], ["fee_paid", "100 stroops (0.00001 XLM)"])
+    assert.deepStrictEqual(rowsOf({ network_type: "stellar", fee_paid: 100 })[1], [
+      "fee_paid",
+      "100 stroops (0.00001 XLM)"
+    ])
     assert.deepStrictEqual(rowsOf({ value: "0x1" }), [["value", "0x1"]])
   })
 
