@@ -51,6 +51,23 @@ const notThisDocument: Violation = {
 const hasTopUps = ({ compared }: Prepared): boolean =>
   [...compared.values()].some(({ state }) => payerOf(state) !== undefined)
 
+/**
+ * Ids of the relayers that lose their payer, or get another one. A payer gets no top-ups, and a target pays none, so that the steps of a plan
+ * would depend on an order: without what leaves, each step meets only what is there in the end.
+ */
+const losingPayers = (
+  { steps }: Plan,
+  { compared }: Prepared,
+  found: ReadonlyMap<string, FoundState>
+): ReadonlyArray<string> =>
+  steps.flatMap((step) => {
+    const before = found.get(nameOf(step))
+    const payer = before && payerOf(before)
+    if (payer === undefined || step.action === "keep") return []
+    const wanted = step.action === "delete" ? undefined : compared.get(nameOf(step))
+    return payer === (wanted && payerOf(wanted.state)) ? [] : [step.id]
+  })
+
 const makeApplying = Effect.fnUntraced(function* (plans: Plans.Plans) {
   const lastChanges = yield* makeLastChanges
   const repo = yield* ConfigurationRepo.make
@@ -154,13 +171,15 @@ const makeApplying = Effect.fnUntraced(function* (plans: Plans.Plans) {
     const { name } = prepared.wanted
     yield* repo.lock(name)
     // Before any row: each change of a top-up takes this lock first, and then rows by their numbers.
-    if (hasTopUps(prepared)) yield* topUps.lockSettings
+    const setsTopUps = hasTopUps(prepared)
+    if (setsTopUps) yield* topUps.lockSettings
     const found = yield* plans.read(prepared, true)
     yield* checkDigest(request, prepared, found)
     const { shown } = yield* plans.compareSecrets(prepared, found.objects)
     const plan = yield* plans.computed(prepared, found, shown)
     const forms = formsOf(plan, prepared, found)
     const objects = new Map<string, FoundState>(found.objects.map((object) => [nameOf(object), object]))
+    if (setsTopUps) yield* topUps.unsetAll(losingPayers(plan, prepared, objects))
     const { created, violations } = yield* changes.together(write(plan, prepared, objects, staged))
     if (violations.length > 0) return yield* PlanRefused.of(violations)
     if (hasChanges(plan) || forms.length > 0) {

@@ -173,6 +173,12 @@ const make = Effect.gen(function* () {
       query("TopUps.unset")
     )
 
+  /** The same for several relayers, by their ids. */
+  const unsetAll = (ids: ReadonlyArray<string>) =>
+    sql`
+      DELETE FROM relayer_top_ups t USING relayers r
+      WHERE r.seq = t.relayer_number AND r.id = ANY(${ids}::text[])`.pipe(Effect.asVoid, query("TopUps.unsetAll"))
+
   const counted = sql`t.outcome IS DISTINCT FROM 'none'
     AND (t.ended_at IS NULL OR t.ended_at > clock_timestamp() - ${window}::interval)`
 
@@ -285,7 +291,23 @@ const make = Effect.gen(function* () {
       query("TopUps.prune")
     )
 
-  return { accountOf, lockSettings, takeTurns, namedBy, loops, set, unset, find, settle, next, add, note, held, prune }
+  return {
+    accountOf,
+    lockSettings,
+    takeTurns,
+    namedBy,
+    loops,
+    set,
+    unset,
+    unsetAll,
+    find,
+    settle,
+    next,
+    add,
+    note,
+    held,
+    prune
+  }
 })
 
 export class TopUps extends Context.Service<TopUps, Effect.Success<typeof make>>()(

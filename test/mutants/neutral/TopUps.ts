@@ -227,6 +227,16 @@ export const topUps: ReadonlyArray<Mutant> = [
       only: "has a name that no caller can give"
     }
   ]),
+  ...inFile("src/server/configuration/Configuration.ts", [
+    {
+      name: "top-up-roles-move-in-one-apply",
+      rule: "What an apply changes about top-ups does not depend on the order of its steps.",
+      source: `${guide}: Set it up`,
+      before: "if (setsTopUps) yield* topUps.unsetAll(losingPayers(plan, prepared, objects))",
+      after: "if (setsTopUps) yield* topUps.unsetAll([])",
+      test: "test/server/configuration/TopUps.test.ts"
+    }
+  ]),
   ...inFile("src/server/ledger/Holder.ts", [
     {
       name: "top-up-knows-of-a-restore",

@@ -78,6 +78,36 @@ layerEach(TestApi.layer())("top-ups in a configuration", (it) => {
     })
   )
 
+  it.effect("the role of a payer moves along a chain and back by one apply each, whatever the ids are", () =>
+    Effect.gen(function* () {
+      const chained = (payers: Readonly<Record<string, string>>) =>
+        applied(
+          documentOf({
+            a: relayerOf("s1", payers["a"]),
+            b: relayerOf("s2", payers["b"]),
+            c: relayerOf("s3", payers["c"])
+          })
+        )
+      for (const ids of ["abc", "acb", "bac", "bca", "cab", "cba"]) {
+        const [first = "", second = "", third = ""] = ids
+        yield* chained({})
+        yield* chained({ [second]: first })
+        yield* chained({ [third]: second })
+        assert.deepStrictEqual(yield* stored, [{ target: third, payer: second }])
+        yield* chained({ [second]: first })
+        assert.deepStrictEqual(yield* stored, [{ target: second, payer: first }])
+      }
+    })
+  )
+
+  it.effect("a payer gets top-ups in the apply that deletes the relayer for which it paid", () =>
+    Effect.gen(function* () {
+      yield* applied(documentOf({ a: relayerOf("s1", "b"), b: relayerOf("s2"), c: relayerOf("s3") }))
+      yield* applied(documentOf({ b: relayerOf("s2", "c"), c: relayerOf("s3") }), { prune: true })
+      assert.deepStrictEqual(yield* stored, [{ target: "b", payer: "c" }])
+    })
+  )
+
   it.effect("a raised limit and a new payer are marked, and a lower limit is not", () =>
     Effect.gen(function* () {
       const relayers = (from: string, more: object) => ({
