@@ -227,6 +227,17 @@ export const topUps: ReadonlyArray<Mutant> = [
       only: "has a name that no caller can give"
     }
   ]),
+  ...inFile("src/server/transactions/TopUpPayments.ts", [
+    {
+      name: "top-up-reads-the-runway",
+      rule: "A balance that lasts for fewer hours than `runway_hours` is topped up, also if it is above `below`.",
+      source: `${guide}: Set it up`,
+      before: "if (runway_hours === undefined) return undefined",
+      after: "if (runway_hours !== undefined) return undefined",
+      test: payments,
+      only: "is sent for a balance above `below`"
+    }
+  ]),
   ...inFile("src/server/configuration/Configuration.ts", [
     {
       name: "top-up-roles-move-in-one-apply",

@@ -194,6 +194,40 @@ layerEach(TestApi.layer())("a top-up", (it) => {
     })
   )
 
+  it.effect(
+    "is sent for a balance above `below` that lasts for fewer hours than `runway_hours`, as the API shows it",
+    () =>
+      Effect.gen(function* () {
+        yield* world({ shown: { balance: 2n * ether }, topUp: { runway_hours: 24 } })
+        const { call } = yield* TestApi.TestApi
+        /** In whole hours. */
+        const runway = Effect.map(call("/api/v1/relayers/hot/balances"), ({ json }) => {
+          const { runway_seconds: seconds } = json.data as { readonly runway_seconds?: number }
+          return seconds === undefined ? undefined : Math.round(seconds / 3600)
+        })
+        /** What the account had ten hours ago. It has 2 ether now. */
+        const before = Effect.fnUntraced(function* (balance: bigint) {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`DELETE FROM relayer_balances`
+          yield* sql`
+          INSERT INTO relayer_balances (relayer_id, at, balance)
+          VALUES ('hot', now() - interval '10 hours', ${String(balance)}::numeric), ('hot', now(), ${String(2n * ether)}::numeric)`
+        })
+        // Nothing is known of what it spends.
+        yield* check()
+        assert.deepStrictEqual([yield* runway, yield* amountsPaid], [undefined, []])
+        // It lasts for 25 hours.
+        yield* before(2n * ether + (8n * ether) / 10n)
+        yield* check()
+        assert.deepStrictEqual([yield* runway, yield* amountsPaid], [25, []])
+        // It lasts for 20 hours.
+        yield* before(3n * ether)
+        yield* check()
+        assert.deepStrictEqual([yield* runway, yield* amountsPaid], [20, [ether]])
+        assert.deepStrictEqual(yield* events, ["relayer.top_up_sent"])
+      })
+  )
+
   it.effect("is not sent for a balance that only one of two providers shows, or that one alone answers", () =>
     Effect.gen(function* () {
       const { servers, shown } = yield* world()
