@@ -1,5 +1,4 @@
 // The console as one script, which is kept for the windows of later runs.
-import { DateTime } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { script } from "../../scripts/console/build.ts"
@@ -21,13 +20,15 @@ const sources = {
 /** Bundles the console if a source has changed, in a second and a half of the processor. */
 export const bundled = async (): Promise<string> => {
   if (fs.existsSync(kept) && Bundle.isNewer(kept, sources)) return fs.readFileSync(kept, "utf8")
-  // A source may change meanwhile.
-  const began = DateTime.toDateUtc(DateTime.nowUnsafe())
-  const code = await script()
-  if (!Bundle.canWrite(cache)) return code
+  if (!Bundle.canWrite(cache)) return script()
   const written = `${kept}-${process.pid}`
+  fs.mkdirSync(cache, { recursive: true })
+  fs.writeFileSync(written, "")
+  // A source may change meanwhile.
+  const { mtime } = fs.statSync(written)
+  const code = await script()
   fs.writeFileSync(written, code)
-  fs.utimesSync(written, began, began)
+  fs.utimesSync(written, mtime, mtime)
   fs.renameSync(written, kept)
   return code
 }
