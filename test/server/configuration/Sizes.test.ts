@@ -6,6 +6,7 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { median } from "../../../bench/harness/Statistics.ts"
 import * as Server from "../../../src/server/Server.ts"
+import { isLong } from "../../../testkit/Depth.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { call } from "../../../testkit/TestApi.ts"
@@ -32,8 +33,8 @@ const maxBytes = 64 * 1024 * 1024
 /** What a plan without changes may cost: so many times the processor time of reading the same objects by their lists. */
 const maxTimesLists = 2
 
-/** How often both are measured, by turns. */
-const rounds = 10
+/** How often both are measured, by turns. The median of three is less exact, and a failure measures again. */
+const rounds = isLong ? 10 : 3
 
 /** How often they are measured on a machine that is busy in every one of the usual rounds. */
 const maxRounds = 30
