@@ -152,8 +152,13 @@ const kindOfOptions = (options: ReadonlyArray<Schema>, document: OpenApiDocument
 /** A schema that says nothing about the value, such as the parameters of a call to a node. */
 const isAnything = (schema: Schema) => Object.keys(schema).every((key) => key === "description" || key === "examples")
 
+/** A moment that is taken as unix seconds, too: its example is a date-time, as its description asks for. */
+const isMoment = ({ examples = [] }: Schema): boolean =>
+  examples.length > 0 && examples.every((example) => /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(String(example)))
+
 const kindOf = (name: string, schema: Schema, document: OpenApiDocument): FieldKind => {
   if (secretNames.has(name)) return "secret"
+  if (isMoment(schema)) return "moment"
   const options = schema.anyOf ?? schema.oneOf
   if (options !== undefined) return kindOfOptions(options, document)
   const [type] = typesOf(schema)
@@ -203,7 +208,7 @@ const fieldOf = (name: string, schema: Schema, isRequired: boolean, document: Op
   const choices = enumOf(kind === "choices" ? resolved(schema.items ?? {}, document) : schema)
   const example = kind === "boolean" || kind === "secret" ? undefined : exampleOf(schema, kind, document)
   // All calls of a transaction are entered in one unit.
-  const unit = kind === "amount" ? units.get(name) : kind === "calls" ? "native" : undefined
+  const unit = kind === "amount" || kind === "integer" ? units.get(name) : kind === "calls" ? "native" : undefined
   const [only] = choices ?? []
   return {
     name,

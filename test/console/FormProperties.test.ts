@@ -77,12 +77,13 @@ const withTexts = (call: unknown) =>
   isObject(call) && "value" in call ? { ...call, value: String(call["value"]) } : call
 
 /** What is generated for a field. */
-const generated = ({ kind, choices = [], fixed }: FormField) => {
+const generated = ({ kind, choices = [], fixed, unit }: FormField) => {
   if (fixed !== undefined) return Schema.Literal(fixed)
   switch (kind) {
     case "amount":
       return Uint128
     case "integer":
+      if (unit !== undefined) return Count
       return Schema.Int.check(Schema.isBetween({ minimum: -999_999_999_999_999, maximum: 999_999_999_999_999 }))
     case "number":
       return Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 }))

@@ -94,6 +94,28 @@ describe("forms", () => {
     })
   })
 
+  it("take the deadline of a transaction as a moment, on each network", () => {
+    for (const type of ["Evm", "Solana", "Stellar"]) {
+      const form = (forms[`Send${type}TransactionRequest`] ?? []).filter(({ name }) => name === "valid_until")
+      assert.deepStrictEqual(
+        form.map(({ kind }) => kind),
+        ["moment"],
+        type
+      )
+    }
+  })
+
+  it("take prices of a network in gwei, and send them as the numbers that its fields are", () => {
+    const prices = new Set(["tip_cap", "minimum_priority_fee"])
+    const form = (forms["CreateEvmNetworkRequest"] ?? []).filter(({ name }) => prices.has(name))
+    const json = { minimum_priority_fee: 25_000_000_000, tip_cap: 1_500_000_000 }
+    const entered = { minimum_priority_fee: "25", tip_cap: "1.5" }
+    assert.deepStrictEqual(bodyOf(form, entered, ether), { json, problems: {} })
+    assert.deepStrictEqual(enteredOf(form, json, ether), entered)
+    const { problems } = bodyOf(form, { tip_cap: "9007200", minimum_priority_fee: "0.0000000001" }, ether)
+    assert.deepStrictEqual(problems, { tip_cap: "too_large", minimum_priority_fee: "too_many_decimals" })
+  })
+
   it("take a top-up in the unit of the chain, and remove it as a whole when nothing of it is left", () => {
     const form = forms["EvmPolicy"] ?? []
     const entered = {

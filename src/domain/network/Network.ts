@@ -3,7 +3,7 @@ import { Effect, Result, Schema, SchemaTransformation, Struct } from "effect"
 import { HttpUrl, MaskedRpcConfig, RpcConfig, ShownUrl } from "../chain/Rpc.ts"
 import { decisive, harmless, labels as anyOrder, lowerLimit, providerUrls, upperLimit } from "../request/Change.ts"
 import type { Judged, Meaning } from "../request/Change.ts"
-import { field } from "../request/Field.ts"
+import { field, measured } from "../request/Field.ts"
 import { lacking } from "../request/Violations.ts"
 import { applyMergePatch, BadRequest, immutableField } from "../request/Request.ts"
 import type { Violation } from "../request/Request.ts"
@@ -371,8 +371,11 @@ const createdNetwork = Schema.Union([
     ),
     finality_tag: maybe(evmValues.finality_tag, but(documentedFields.finality_tag, inherited)),
     transaction_window: maybe(evmValues.transaction_window, but(documentedFields.transaction_window, inherited)),
-    minimum_priority_fee: maybe(evmValues.minimum_priority_fee, but(documentedFields.minimum_priority_fee, inherited)),
-    tip_cap: maybe(evmValues.tip_cap, but(documentedFields.tip_cap, inherited)),
+    minimum_priority_fee: measured(
+      maybe(evmValues.minimum_priority_fee, but(documentedFields.minimum_priority_fee, inherited)),
+      "price"
+    ),
+    tip_cap: measured(maybe(evmValues.tip_cap, but(documentedFields.tip_cap, inherited)), "price"),
     rpc_methods: maybe(networkValues.rpc_methods, but(documentedFields.rpc_methods, inherited)),
     features: maybe(evmValues.features, but(documentedFields.features, added)),
     symbol: maybe(evmValues.symbol, but(documentedFields.symbol, inherited))
@@ -441,7 +444,10 @@ export const UpdateNetwork = Schema.Struct({
   required_confirmations: patched(evmValues.required_confirmations, documentedFields.required_confirmations),
   finality_tag: patched(evmValues.finality_tag, documentedFields.finality_tag),
   transaction_window: patched(evmValues.transaction_window, documentedFields.transaction_window),
-  minimum_priority_fee: patched(evmValues.minimum_priority_fee, documentedFields.minimum_priority_fee),
+  minimum_priority_fee: measured(
+    patched(evmValues.minimum_priority_fee, documentedFields.minimum_priority_fee),
+    "price"
+  ),
   tip_cap: patched(evmValues.tip_cap, documentedFields.tip_cap),
   rpc_methods: patched(networkValues.rpc_methods, documentedFields.rpc_methods),
   features: patched(evmValues.features, documentedFields.features),

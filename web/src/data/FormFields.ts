@@ -150,11 +150,19 @@ const readCalls = (text: string, decimals: number): Read => {
   return Object.keys(problems).length === 0 ? { value } : { problems }
 }
 
+/** An amount that the API takes as a number only. */
+const integerAmountOf = (text: string, decimals: number): Read => {
+  const parsed = parse(text, decimals)
+  if (!parsed.ok) return { problem: parsed.problem }
+  return parsed.value <= BigInt(Number.MAX_SAFE_INTEGER) ? { value: Number(parsed.value) } : { problem: "too_large" }
+}
+
 const read = (field: FormField, text: string, decimals: number): Read => {
   switch (field.kind) {
     case "amount":
       return amountOf(text, decimals)
     case "integer":
+      if (field.unit !== undefined) return integerAmountOf(text, decimals)
       return /^-?\d{1,15}$/.test(text.trim()) ? { value: Number(text) } : { problem: "not_integer" }
     case "number":
       return /^-?\d+(\.\d+)?$/.test(text.trim()) ? { value: Number(text) } : { problem: "not_decimal" }
@@ -264,7 +272,8 @@ const urlLine = (value: unknown) =>
 
 const written = (field: FormField, value: unknown, native: Unit): string => {
   if (value === undefined || value === null) return ""
-  if (field.kind === "amount") return exact(BigInt(String(value)), decimalsOf(field, {}, native))
+  if (field.kind === "amount" || (field.kind === "integer" && field.unit !== undefined))
+    return exact(BigInt(String(value)), decimalsOf(field, {}, native))
   if (field.kind === "urls" && Array.isArray(value)) return value.map(urlLine).join("\n")
   if (field.kind === "calls" && Array.isArray(value)) return textOfCalls(value, decimalsOf(field, {}, native))
   if ((field.kind === "lines" || field.kind === "choices") && Array.isArray(value)) return value.map(String).join("\n")
