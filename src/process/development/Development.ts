@@ -96,19 +96,25 @@ const lineOf = (start: number, { at, data }: Event): string => {
   return `  ${data.status.padEnd(10)}${seconds.padStart(5)} s  ${data.status_reason ?? ""}`.trimEnd()
 }
 
+const isSameState = ({ data }: Event, before: Event | undefined): boolean =>
+  data.status === before?.data.status && data.status_reason === before.data.status_reason
+
 /** Prints each state of the transaction, in the order of its events, until it is final. */
 const follow = Effect.fnUntraced(function* (api: LocalApi, transactionId: string) {
   let after = 0
   let start: number | undefined
   let status = ""
   let shown: string | null | undefined
+  let before: Event | undefined
   while (!finalStatuses.has(status)) {
     const path = `/events?resource_id=${transactionId}&after=${after}&wait=${wait}`
     for (const event of yield* api.data("GET", path, Schema.Array(Event))) {
       after = event.id
       start ??= Date.parse(event.at)
       status = event.data.status
-      yield* Console.log(lineOf(start, event))
+      // Some events change nothing that a reader sees, such as a second send of the same bytes.
+      if (!isSameState(event, before)) yield* Console.log(lineOf(start, event))
+      before = event
       const { hash, signature = hash } = event.data
       if (signature === shown) continue
       shown = signature
