@@ -44,6 +44,9 @@ const undecided: ReadonlySet<string> = new Set([
   "landing_unproven"
 ])
 
+/** It is in a block, so that it is never sent again. */
+const onlyGiveUp = "effect_unproven"
+
 const cancelText = (transaction: Transaction) => {
   if (transaction.status === "pending") return text.cancelPending
   if (!isOfNetwork("evm", transaction)) return text.cancelOther
@@ -224,9 +227,11 @@ export const TransactionActions = ({ id, transaction }: Props) => {
     <>
       {undecided.has(transaction.code ?? "") && may(session, "transactions:write") && (
         <>
-          <button class="btn p" type="button" onClick={() => ask(questions.send)}>
-            {text.sendAction}
-          </button>
+          {transaction.code !== onlyGiveUp && (
+            <button class="btn p" type="button" onClick={() => ask(questions.send)}>
+              {text.sendAction}
+            </button>
+          )}
           <button class="btn" type="button" onClick={() => ask(questions.giveUp)}>
             {text.giveUpAction}
           </button>
