@@ -12,6 +12,9 @@ import type { Entry, Scene } from "./Beside.ts"
 import * as Published from "./Published.ts"
 import * as Script from "./Script.ts"
 
+/** The time of two blocks: what the node has got is in one of them. A node may make none without a transaction. */
+const twoBlocks = "4 seconds"
+
 /** Gas of calls that revert: geth 1.17 charges a call with value to a new account more than 150,000. */
 const givenGas = 1_000_000
 
@@ -187,8 +190,7 @@ export const cases = Effect.fnUntraced(function* (scene: Scene) {
             "1 minute"
           )
         }
-        // Two blocks: what the node has got is in one of them.
-        yield* tools.blocks(2)
+        yield* Effect.sleep(twoBlocks)
         yield* script.kill
         proxy.clear()
         const calls = yield* script.send(sender, { calls: tools.callsTo(receivers) })
