@@ -188,6 +188,21 @@ describe("the command line", () => {
     })
   )
 
+  it.live("names the key of dev if there is no other one", () =>
+    Effect.gen(function* () {
+      const { call } = yield* running()
+      const home = yield* folder
+      yield* Effect.promise(() => fs.mkdir(path.join(home, "dev")))
+      const key = path.join(home, "dev", "api-key")
+      yield* Effect.promise(() => fs.writeFile(key, "k".repeat(40)))
+      const ended = yield* call(["relayers", "list"], { API_KEY: "", DATA_DIR: home })
+      assert.strictEqual(
+        ended.stderr,
+        `effect-relayer: there is no API key: set API_KEY, or use --key-file, such as --key-file ${key} for effect-relayer dev (${path.join(home, "api-key")} does not exist)\n`
+      )
+    })
+  )
+
   it.live("sends a create without a response again, which takes effect once", () =>
     Effect.gen(function* () {
       const { service, call, output } = yield* running()

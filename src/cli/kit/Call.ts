@@ -52,21 +52,28 @@ const asKey = (text: string, place: string, inDotEnv = false): Effect.Effect<Key
     ? Effect.succeed({ text: Redacted.make(text), place, inDotEnv })
     : Effect.fail(CommandFailed.usage(`${place} does not contain an API key`))
 
-const readKey = (file: string) => Effect.flatMap(readText(file), (text) => asKey(text.trim(), file))
-
-/** The key that a service created in the same data directory. */
-const createdKey = Effect.fnUntraced(function* () {
-  const usual = Settings.described.find(({ name }) => name === "DATA_DIR")?.default ?? ""
-  const file = path.join((yield* Environment.read("DATA_DIR")) ?? usual, "api-key")
-  const exists = yield* Effect.promise(() =>
+const isThere = (file: string) =>
+  Effect.promise(() =>
     fs.access(file).then(
       () => true,
       () => false
     )
   )
-  return exists
-    ? yield* readKey(file)
-    : yield* CommandFailed.usage(`there is no API key: set API_KEY, or use --key-file (${file} does not exist)`)
+
+const readKey = (file: string) => Effect.flatMap(readText(file), (text) => asKey(text.trim(), file))
+
+/** The key that a service created in the same data directory. */
+const createdKey = Effect.fnUntraced(function* () {
+  const usual = Settings.described.find(({ name }) => name === "DATA_DIR")?.default ?? ""
+  const folder = (yield* Environment.read("DATA_DIR")) ?? usual
+  const file = path.join(folder, "api-key")
+  if (yield* isThere(file)) return yield* readKey(file)
+  // A person who has started only `dev` does not know that its key is elsewhere.
+  const ofDev = path.join(folder, "dev", "api-key")
+  const hint = (yield* isThere(ofDev)) ? `, such as --key-file ${ofDev} for effect-relayer dev` : ""
+  return yield* CommandFailed.usage(
+    `there is no API key: set API_KEY, or use --key-file${hint} (${file} does not exist)`
+  )
 })
 
 const apiKey = Effect.fnUntraced(function* (given: Option.Option<string>) {
