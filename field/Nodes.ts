@@ -42,6 +42,8 @@ export interface EvmNode extends Described {
   readonly treasury?: string
   /** Whether its chain takes authorizations (EIP-7702). */
   readonly hasDelegations?: true
+  /** Its chain makes no block without a transaction. */
+  readonly isQuiet?: true
   /** Makes the block with this height the newest one. Absent: the node replaces no blocks. */
   readonly rewind?: (call: Started["call"], height: number) => Effect.Effect<void>
   /** A token that the node's account has, and that pays fees, on a chain that forbids values. `gas`: of a transfer. */
@@ -203,7 +205,7 @@ const hardhatConfig = `export default { networks: {
 
 const hardhat = (
   network: string,
-  described: Pick<EvmNode, "name" | "mode" | "network" | "expects" | "hasDelegations">
+  described: Pick<EvmNode, "name" | "mode" | "network" | "expects" | "hasDelegations" | "isQuiet">
 ): EvmNode => ({
   type: "evm",
   version: "Hardhat 3.18.0 (EDR 0.22.0)",
@@ -306,6 +308,7 @@ const avalanche: EvmNode = {
   version: "avalanchego 1.14.0",
   mode: "C-Chain of the local network, one node",
   chainId: 43112,
+  isQuiet: true,
   network: { required_confirmations: 0, average_blocktime_ms: 2000, symbol: "AVAX" },
   // The documented key of the local network, which exists for tests only.
   treasury: "56289e99c94b6912bfc12adc093c9b51124f0dc54ac7a766b2bc5ccf558d8027",
@@ -406,6 +409,7 @@ export const nodes: ReadonlyArray<FieldNode> = [
     name: "hardhat-automine",
     mode: "a block for each transaction",
     hasDelegations: true,
+    isQuiet: true,
     network: { required_confirmations: 0 }
   }),
   hardhat("op", { name: "hardhat-op", mode: "as a chain of the OP stack, a block each two seconds" }),
