@@ -2,15 +2,18 @@
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import { createRequire } from "node:module"
 import { createInterface } from "node:readline"
 import { fromNpm } from "../src/process/development/LocalEvm.ts"
 import * as JsonRpc from "./JsonRpc.ts"
+
+const require = createRequire(import.meta.url)
 
 /** An account that has 10,000 ether from the start. */
 export const funded = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 
 /** The binary of the platform. The launcher of its package would be a process of Node for each chain. */
-const program = fromNpm(import.meta.url) ?? "anvil"
+const program = fromNpm(require.resolve("@foundry-rs/anvil/package.json")) ?? "anvil"
 
 const portIn = async (output: AsyncIterable<string>) => {
   for await (const line of output) {
