@@ -186,22 +186,6 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the console", (it) =>
       })
     )
 
-    if (type === "evm") {
-      it.effect("offers to give up, and not to send again, what is in a block with an unknown effect", () =>
-        Effect.gen(function* () {
-          const { open, recorded } = yield* ConsoleWindow
-          const coded: Coded = { id: idOf(1), status: "mined", code: "effect_unproven" }
-          const shown = yield* open({ answer: transactions(type, objectOf(recorded(transactionPath)), [coded]) })
-          yield* Effect.promise(async () => {
-            await shown.goto(`transactions/${coded.id}?relayer=${relayer}`)
-            await shown.until("the answer", () => shown.named("button", "Give up")[0])
-            assert.isEmpty(shown.named("button", "Send again"))
-            assert.deepStrictEqual(shown.problems, [])
-          })
-        })
-      )
-    }
-
     it.effect(`cancels a transaction of ${type} and sends an operator's decision, each after a question`, () =>
       Effect.gen(function* () {
         const { open, recorded } = yield* ConsoleWindow

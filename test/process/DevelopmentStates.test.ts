@@ -1,11 +1,11 @@
 // What `effect-relayer dev` prints of the transaction that it sends.
 import { assert, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { TestConsole } from "effect/testing"
 import type { LocalApi } from "../../src/process/development/LocalProcess.ts"
 import { sendFirst } from "../../src/process/development/Development.ts"
 
-const at = (seconds: number) => new Date(seconds * 1_000).toISOString()
+const at = (seconds: number) => DateTime.formatIso(DateTime.makeUnsafe(seconds * 1_000))
 
 const states = [
   { status: "pending", status_reason: "It waits." },
