@@ -102,6 +102,28 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the console", (it) =>
     })
   )
 
+  it.effect("offers to give up, and not to send again, what is in a block with an unknown effect", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const transaction = objectOf(recorded(transactionPath))
+      const shownAs = { code: "nonce_taken_unproven" }
+      const shown = yield* open({
+        answer: ({ path }) => (path === transactionPath ? { ...transaction, status: "mined", ...shownAs } : undefined)
+      })
+      const given = () => shown.until("the answer", () => shown.named("button", "Give up")[0])
+      yield* Effect.promise(async () => {
+        await shown.goto(transactionRoute)
+        await given()
+        assert.lengthOf(shown.named("button", "Send again"), 1)
+        shownAs.code = "effect_unproven"
+        await shown.goto("relayers")
+        await shown.goto(transactionRoute)
+        await given()
+        await shown.until("no second answer", () => shown.named("button", "Send again").length === 0)
+      })
+    })
+  )
+
   it.effect("says whether the call of a transaction was mined, or a no-op with its nonce", () =>
     Effect.gen(function* () {
       const { open, recorded } = yield* ConsoleWindow
