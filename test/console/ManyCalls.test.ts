@@ -2,7 +2,6 @@
 // The bundle of the console in its window runs by the clock of the machine.
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { explain } from "../../src/networks/evm/rules/EvmWords.ts"
 import { authorizationsOf, delegatesIn } from "../../web/src/data/Authorizations.ts"
 import { movesOf } from "../../web/src/data/Moves.ts"
 import { smallestUnits } from "../../web/src/data/Amounts.ts"
@@ -258,34 +257,6 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the page of a transac
         assert.deepStrictEqual(fieldOf(body, "calls"), calls)
         assert.isUndefined(fieldOf(body, "to"))
         assert.strictEqual(fieldOf(body, "value"), "0")
-        assert.deepStrictEqual(shown.problems, [])
-      })
-    })
-  )
-
-  it.effect("offers to give up, and not to send again, what is in a block with an unknown effect", () =>
-    Effect.gen(function* () {
-      const { open, recorded } = yield* ConsoleWindow
-      const code = "effect_unproven"
-      const shown = yield* open({
-        answer: ({ method, path }) => {
-          if (method !== "GET") return undefined
-          if (path === transactionPath) return { ...objectOf(recorded(path)), status: "mined", code }
-          return path === `${transactionPath}/explain`
-            ? {
-                status: "mined",
-                code,
-                ...explain({ code, figures: {} }, false),
-                figures: {},
-                since: "2026-01-02T03:04:05.678Z"
-              }
-            : undefined
-        }
-      })
-      yield* Effect.promise(async () => {
-        await shown.goto(`transactions/${transactionIds.evm}?relayer=dev-evm`)
-        await button(shown, "Give up")
-        assert.isEmpty(shown.named("button", "Send again"))
         assert.deepStrictEqual(shown.problems, [])
       })
     })
