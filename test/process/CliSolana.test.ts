@@ -33,7 +33,7 @@ layer(api, { excludeTestServices: true })("the commands for solana", (it) => {
       const waited = yield* run("transactions", "wait", id, sent.id ?? "")
       assert.strictEqual(waited.code, 0, waited.stderr)
       assert.match(waited.stdout, /^status +confirmed$/m)
-      assert.match(waited.stdout, /^fee_paid +5000 lamports$/m)
+      assert.match(waited.stdout, /^fee_paid +5000 lamports \(0\.000005 SOL\)$/m)
       const explained = yield* data("transactions", "explain", id, sent.id ?? "")
       assert.match(explained.reason ?? "", /^The transaction was executed in slot \d+, which is finalized\.$/u)
     })
