@@ -87,12 +87,24 @@ export const secretNames: ReadonlySet<string> = new Set(
   fields.flatMap(([path, type]) => (alternatives(type).some(isSecret) ? [path] : []))
 )
 
-/** Amounts that people enter in a larger unit. */
-const units: ReadonlyMap<string, FormField["unit"]> = new Map(
-  fields.flatMap(([path, type]) => {
-    const unit = unitOf(type)
-    return unit === undefined ? [] : [[path, unit] as const]
-  })
+type Units = ReadonlyMap<string, FormField["unit"]>
+
+const unitsIn = (type: SchemaAST.AST): Units =>
+  new Map(
+    fieldsIn([type]).flatMap(([path, field]) => {
+      const unit = unitOf(field)
+      return unit === undefined ? [] : [[path, unit] as const]
+    })
+  )
+
+/**
+ * Amounts that people enter in a larger unit, by the name of the schema and the path in it. Two schemas may have the same path with
+ * another meaning. A schema that is not here has no amounts.
+ */
+const units: ReadonlyMap<string, Units> = new Map(
+  schemas
+    .flatMap(({ ast }) => alternatives(ast))
+    .map((type) => [SchemaAST.resolveIdentifier(type) ?? "", unitsIn(type)] as const)
 )
 
 const isNull = ({ type }: Schema) => type === "null"
@@ -203,7 +215,13 @@ const exampleOf = (schema: Schema, kind: FieldKind, document: OpenApiDocument) =
 /** Says how this contract differs from that of other services, which nobody needs to know to fill in a form. */
 const addition = /\s*An addition to the common wire format\./
 
-const fieldOf = (name: string, schema: Schema, isRequired: boolean, document: OpenApiDocument): FormField => {
+/** What the fields of one form share. */
+interface Place {
+  readonly document: OpenApiDocument
+  readonly units: Units
+}
+
+const fieldOf = (name: string, schema: Schema, isRequired: boolean, { document, units }: Place): FormField => {
   const kind = kindOf(name, schema, document)
   const choices = enumOf(kind === "choices" ? resolved(schema.items ?? {}, document) : schema)
   const example = kind === "boolean" || kind === "secret" ? undefined : exampleOf(schema, kind, document)
@@ -222,20 +240,20 @@ const fieldOf = (name: string, schema: Schema, isRequired: boolean, document: Op
   }
 }
 
-const fieldsOf = (prefix: string, schema: Schema, isRequired: boolean, document: OpenApiDocument): Form =>
+const fieldsOf = (prefix: string, schema: Schema, isRequired: boolean, place: Place): Form =>
   Object.entries(schema.properties ?? {}).flatMap(([key, property]) => {
     const name = `${prefix}${key}`
-    const target = resolved(property, document)
+    const target = resolved(property, place.document)
     const needed = isRequired && (schema.required ?? []).includes(key)
     return target.properties === undefined
-      ? [fieldOf(name, target, needed, document)]
-      : fieldsOf(`${name}.`, target, needed, document)
+      ? [fieldOf(name, target, needed, place)]
+      : fieldsOf(`${name}.`, target, needed, place)
   })
 
 export const formOf = (name: string, document: OpenApiDocument): Form => {
   const schema = document.components.schemas[name]
   if (schema === undefined) throw new Error(`${name} is no schema of openapi.json`)
-  return fieldsOf("", schema, true, document)
+  return fieldsOf("", schema, true, { document, units: units.get(name) ?? new Map() })
 }
 
 export const formsOf = (document: OpenApiDocument): Readonly<Record<string, Form>> =>

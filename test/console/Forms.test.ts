@@ -65,6 +65,19 @@ describe("forms", () => {
     ])
   })
 
+  it("have each amount of a policy in the same unit, also in the form of a new relayer", () => {
+    for (const type of ["Evm", "Solana", "Stellar"]) {
+      const created = new Map((forms[`Create${type}RelayerRequest`] ?? []).map((field) => [field.name, field]))
+      for (const { name, unit } of forms[`${type}Policy`] ?? [])
+        assert.strictEqual(created.get(`policies.${name}`)?.unit, unit, `${type} ${name}`)
+    }
+    for (const [name, field] of [
+      ["StellarPolicy", "max_fee"],
+      ["CreateStellarRelayerRequest", "policies.max_fee"]
+    ] as const)
+      assert.strictEqual(forms[name]?.find((one) => one.name === field)?.unit, "native", name)
+  })
+
   it("make a body of what is entered, with amounts as decimal text and constants of the kind", () => {
     const made = bodyOf(
       forms["CreateEvmRelayerRequest"] ?? [],

@@ -442,7 +442,8 @@ export const StellarPolicy = Schema.Struct({
   ),
   max_fee: upperLimit(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })),
-    doc("Highest fee of a transaction in stroops.", 100000)
+    doc("Highest fee of a transaction in stroops.", 100000),
+    "native"
   ),
   timeout_seconds: harmless(
     Uint64,
