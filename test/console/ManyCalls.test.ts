@@ -103,6 +103,32 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the form of a send", 
     })
   )
 
+  it.effect("shows the whole data of each call before it sends, so that receivers of tokens are seen", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const shown = yield* open({ answer: able(recorded) })
+      /** A call of `transfer(address,uint256)`: 4 bytes, and two words of 32. */
+      const transferTo = (address: string) =>
+        `0xa9059cbb${address.slice(2).toLowerCase().padStart(64, "0")}${"7".padEnd(6, "0").padStart(64, "0")}`
+      const data = [receiver, other].map(transferTo)
+      yield* Effect.promise(async () => {
+        await shown.goto("relayers/dev-evm/send")
+        await shown.click(await button(shown, "Add calls"))
+        for (const [index, given] of data.entries()) {
+          await enter(shown, `calls-${index}-to`, executor)
+          await enter(shown, `calls-${index}-data`, given)
+        }
+        await shown.click(await button(shown, "Review and send…"))
+        const dialog = await question(shown)
+        assert.deepStrictEqual(
+          shown.all("ol.entries > li .wrap", dialog).map((one) => textOf(one)),
+          data
+        )
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+
   it.effect(
     "says beside each input of a call what is wrong with it, by the console, the contract and the service",
     () =>

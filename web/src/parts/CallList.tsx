@@ -9,7 +9,14 @@ const text = words.calls
 
 export type ShownCall = Pick<Move, "amount" | "to" | "data">
 
-export const CallList = ({ calls, unit }: { readonly calls: ReadonlyArray<ShownCall>; readonly unit: Unit }) => (
+interface Props {
+  readonly calls: ReadonlyArray<ShownCall>
+  readonly unit: Unit
+  /** Before a send, nothing of a call is left out: the data of a transfer of tokens has the receiver in its middle. */
+  readonly isWhole?: boolean
+}
+
+export const CallList = ({ calls, unit, isWhole = false }: Props) => (
   <>
     {text.count(calls.length)} · {text.sum}{" "}
     <Amount value={calls.reduce((sum, { amount = 0n }) => sum + amount, 0n)} unit={unit} />
@@ -20,7 +27,8 @@ export const CallList = ({ calls, unit }: { readonly calls: ReadonlyArray<ShownC
           {data !== undefined && data !== "0x" && (
             <>
               {" "}
-              <span class="mut">{text.data}</span> <Code text={data} />
+              <span class="mut">{text.data}</span>{" "}
+              {isWhole ? <bdi class="wrap">{data}</bdi> : <Code text={data} />}
             </>
           )}
         </li>

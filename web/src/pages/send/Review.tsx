@@ -91,7 +91,7 @@ export const Review = ({ relayer, network, body, others, most, unit }: ReviewPro
           ],
           [words.relayers.one, <bdi>{relayer.name}</bdi>],
           [text.from, <Code text={relayer.address} full />],
-          [words.calls.one, calls.length > 0 && <CallList calls={calls} unit={unit} />],
+          [words.calls.one, calls.length > 0 && <CallList calls={calls} unit={unit} isWhole />],
           ...(moves.length === 0 && calls.length === 0 ? [[text.moves, text.unknownMoves] as const] : []),
           ...moves.flatMap(({ amount, unit, to }) => [
             [words.transactions.amount, amount !== undefined && <Amount value={amount} unit={unit} />] as const,
