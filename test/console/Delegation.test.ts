@@ -1,8 +1,8 @@
 // The console: what the account of a relayer delegates to, how it is set and ended, and who pays for top-ups.
 // The bundle of the console in its window runs by the clock of the machine.
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { payersOf, targetsOf, withoutTopUp } from "../../web/src/data/TopUps.ts"
+import { payersOf, targetsOf } from "../../web/src/data/TopUps.ts"
 import { ConsoleWindow, Whole, objectOf, textOf } from "../../testkit/ConsoleWindow.ts"
 import type { Shown } from "../../testkit/ConsoleWindow.ts"
 
@@ -170,11 +170,6 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the delegation of a r
           await shown.shows("In effect", ".tag.ok")
           assert.include(saidOf(shown), reason)
           assert.isEmpty(shown.all("main section form, main section .btn"), reason)
-          if ("has_transaction_limits" in own) {
-            await shown.goto("relayers/dev-evm/policies")
-            await shown.until("the policies", () => shown.document.querySelector("#field-min_balance"))
-            assert.isNull(shown.document.querySelector("[id='field-top_up.from']"))
-          }
           assert.deepStrictEqual(shown.problems, [])
         })
       }
@@ -269,20 +264,5 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the payer of top-ups"
     assert.deepStrictEqual(payersOf({ network_type: "evm", network: "dev", id: "a", address: "0x1" }, relayers), ["d"])
     assert.deepStrictEqual(payersOf({ network_type: "evm", network: undefined }, relayers), [])
     assert.deepStrictEqual(targetsOf("x", relayers), ["c"])
-  })
-})
-
-describe("the fields of top-ups", () => {
-  const form = ["min_balance", "top_up.from", "top_up_out_per_day", "policies.top_up.to"].map((name) => ({
-    name,
-    kind: "text" as const,
-    hint: ""
-  }))
-
-  it("are left out for a session that can name no payer, unless there is something to remove", () => {
-    const names = (isLimited: boolean, entered: Readonly<Record<string, string>>) =>
-      withoutTopUp(form, isLimited, entered).map(({ name }) => name)
-    assert.deepStrictEqual(names(true, {}), ["min_balance", "top_up_out_per_day"])
-    for (const kept of [names(false, {}), names(true, { "top_up.from": "treasury" })]) assert.lengthOf(kept, 4)
   })
 })

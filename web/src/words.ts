@@ -409,6 +409,14 @@ export const words = {
     anybody:
       "Everybody who sees an authorization can use it until the nonce of its account moves. A cancel does not end that."
   },
+  limits: {
+    change:
+      "The key of this session has transaction_limits: the service refuses a change of these values to it, because they decide prices and receivers.",
+    network:
+      "The key of this session has transaction_limits: the service refuses a new network to it, because the providers of a network report prices.",
+    relayer:
+      "The key of this session has transaction_limits: RPC URLs of its own and top-ups are left out, because the service refuses them to it."
+  },
   delegation: {
     title: "Delegation",
     sub: "The contract whose code the account runs (EIP-7702), so that it can make many calls in one transaction",

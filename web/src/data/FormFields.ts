@@ -79,6 +79,26 @@ export const decimalsOf = (field: FormField, entered: Entered, native: Unit): nu
   return chosen === undefined ? (field.unit === "price" ? 9 : nativeOf(field, native).decimals) : Number(chosen)
 }
 
+/** The symbol of the unit in which the amount of a field is entered. Empty: it is no amount of money. */
+const symbolOf = (field: FormField, entered: Entered, native: Unit): string => {
+  if (field.unit === undefined) return ""
+  const unit = nativeOf(field, native)
+  const decimals = decimalsOf(field, entered, native)
+  if (decimals === 0) return ` ${field.unit === "price" ? gwei.smallest : unit.smallest}`
+  return ` ${decimals === unit.decimals && field.unit === "native" ? unit.symbol : gwei.symbol}`
+}
+
+/** What is entered, as it is entered, with its unit. */
+export const writtenIn = (
+  form: Form,
+  entered: Entered,
+  native: Unit
+): ReadonlyArray<readonly [name: string, text: string]> =>
+  form.flatMap((field) => {
+    const value = entered[field.name]?.trim() ?? ""
+    return value === "" ? [] : [[field.name, `${value}${symbolOf(field, entered, native)}`] as const]
+  })
+
 /** The hint of a field in the unit in which its amount is entered: descriptions of the API have the smallest unit. */
 export const hintOf = (field: FormField, native: Unit): string => {
   if (field.unit === undefined) return field.hint

@@ -90,7 +90,7 @@ export const endSession = (id: string) =>
 export const may = (state: SessionState, scope: Scope): boolean =>
   (state.kind === "in" || state.kind === "ended") && allows(state.session.scopes, scope)
 
-/** Whether the key limits what its transactions may send: then it can name no payer of top-ups. */
+/** Whether the key limits what its transactions may send: then the service refuses it changes of policies, RPC URLs and networks. */
 export const isLimited = (state: SessionState): boolean =>
   (state.kind === "in" || state.kind === "ended") && state.session.has_transaction_limits === true
 

@@ -1,6 +1,4 @@
-// Relayers that can pay the top-ups of another one, and the fields of a policy about them.
-import type { Entered, Form } from "./FormFields.ts"
-
+// Relayers that can pay the top-ups of another one, and those that it pays for.
 interface Candidate {
   readonly id: string
   readonly address: string
@@ -32,11 +30,3 @@ export const payersOf = (target: Target, relayers: ReadonlyArray<Candidate>): Re
 /** Ids of the relayers whose policy names this payer. */
 export const targetsOf = (payer: string, relayers: ReadonlyArray<Candidate>): ReadonlyArray<string> =>
   relayers.filter(({ policies }) => policies?.top_up?.from === payer).map(({ id }) => id)
-
-const isOfTopUp = (name: string): boolean => /(^|\.)top_up\./.test(name)
-
-/** A session that cannot name a payer gets the fields only if there is something to remove. */
-export const withoutTopUp = (form: Form, isLimited: boolean, entered: Entered): Form =>
-  isLimited && form.every(({ name }) => !isOfTopUp(name) || (entered[name] ?? "") === "")
-    ? form.filter(({ name }) => !isOfTopUp(name))
-    : form

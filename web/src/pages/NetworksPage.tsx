@@ -6,7 +6,7 @@ import { unitOf } from "../data/Chains.ts"
 import { changeNetwork, networkById, networkList, networkPage, networkProviders } from "../data/Networks.ts"
 import type { Network } from "../data/Networks.ts"
 import { act, refresh } from "../data/Registry.ts"
-import { may, sessionState } from "../data/Session.ts"
+import { isLimited, may, sessionState } from "../data/Session.ts"
 import { words } from "../words.ts"
 import { Block, Loaded } from "../parts/Block.tsx"
 import { Created } from "../parts/Created.tsx"
@@ -14,8 +14,8 @@ import { SelectFilter, TextFilter, choices } from "../parts/Filters.tsx"
 import { Empty, List, UnreadableRows } from "../parts/List.tsx"
 import type { Column } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
-import { Patch } from "../parts/Patch.tsx"
 import { Tree } from "../parts/Tree.tsx"
+import { UnlimitedPatch } from "../parts/UnlimitedPatch.tsx"
 import { useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
 import { Providers } from "./network/Providers.tsx"
 
@@ -60,7 +60,8 @@ export const NetworksPage = () => {
     <Page
       title={text.title}
       actions={
-        may(session, "networks:write") && (
+        may(session, "networks:write") &&
+        !isLimited(session) && (
           <a class="btn p" href="/console/new/network">
             {words.create.network}
           </a>
@@ -137,7 +138,7 @@ export const NetworkPage = () => {
                       </span>
                     </h2>
                     <p class="pad mut">{words.relayers.networkUrlsHint}</p>
-                    <Patch
+                    <UnlimitedPatch
                       form={form}
                       native={native}
                       present={{ entered: enteredOf(form, value, native), etag }}

@@ -9,10 +9,11 @@ import { bodyOf } from "../data/FormFields.ts"
 import type { Entered, Form, Problems } from "../data/FormFields.ts"
 import { forms } from "../data/Forms.ts"
 import { unitOf } from "../data/Chains.ts"
+import { withinLimits } from "../data/Limits.ts"
 import { networkList, networkPage } from "../data/Networks.ts"
 import { act, refresh } from "../data/Registry.ts"
 import { isLimited, may, sessionState } from "../data/Session.ts"
-import { payersOf, withoutTopUp } from "../data/TopUps.ts"
+import { payersOf } from "../data/TopUps.ts"
 import type { Scope } from "../../../src/domain/access/ApiKey.ts"
 import { keyList } from "../data/Keys.ts"
 import { signerList, signerPage } from "../data/Signers.ts"
@@ -121,6 +122,9 @@ const useKnown = (type: string, network: string | undefined): Readonly<Record<st
   }
 }
 
+/** The providers of a network report prices, which decide what counts for the limits of a key. */
+const isRefused = (kind: Kind, session: Parameters<typeof may>[0]): boolean => kind === "network" && isLimited(session)
+
 /** What a field of a relayer names. */
 const kindOfField = { network: "network", signer_id: "signer", notification_id: "webhook" } as const
 
@@ -128,7 +132,9 @@ const kindOfField = { network: "network", signer_id: "signer", notification_id: 
 const makersOf = (session: Parameters<typeof may>[0]) =>
   Object.fromEntries(
     Object.entries(kindOfField).flatMap(([field, kind]) =>
-      may(session, kinds[kind].scope) ? [[field, { href: `/console/new/${kind}`, label: kinds[kind].title }]] : []
+      may(session, kinds[kind].scope) && !isRefused(kind, session)
+        ? [[field, { href: `/console/new/${kind}`, label: kinds[kind].title }]]
+        : []
     )
   )
 
@@ -163,7 +169,7 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
     ...given
   })
   const known = useKnown(type, entered["network"])
-  const form = withoutTopUp(whole, isLimited(session), entered)
+  const form = kind === "relayer" && isLimited(session) ? withinLimits(whole) : whole
   const [problems, setProblems] = useState<Problems>({})
   const [failure, setFailure] = useState<Failure>()
   const [isBusy, setBusy] = useState(false)
@@ -240,6 +246,13 @@ export const NewPage = () => {
   if (!isKind(kind)) return <NotFoundPage />
   const { title, scope, forms: names } = kinds[kind]
   if (!may(session, scope)) return <NoScope title={title} scope={scope} />
+  if (isRefused(kind, session)) {
+    return (
+      <Page title={title}>
+        <p class="sub">{words.limits.network}</p>
+      </Page>
+    )
+  }
   const types = Object.keys(names)
   const [first = ""] = types
   const type = parameters.get("type") ?? first
@@ -253,6 +266,7 @@ export const NewPage = () => {
       )}
       {kind === "signer" && isSignerType(type) && <p class="sub">{text.signerTypes[type]}</p>}
       {kind === "network" && <p class="sub">{text.ownNetwork}</p>}
+      {kind === "relayer" && isLimited(session) && <p class="sub">{words.limits.relayer}</p>}
       {kind === "relayer" ? (
         <RelayerForm key={type} type={type} />
       ) : kind === "key" ? (

@@ -27,8 +27,7 @@ export const CallList = ({ calls, unit, isWhole = false }: Props) => (
           {data !== undefined && data !== "0x" && (
             <>
               {" "}
-              <span class="mut">{text.data}</span>{" "}
-              {isWhole ? <bdi class="wrap">{data}</bdi> : <Code text={data} />}
+              <span class="mut">{text.data}</span> {isWhole ? <bdi class="wrap">{data}</bdi> : <Code text={data} />}
             </>
           )}
         </li>

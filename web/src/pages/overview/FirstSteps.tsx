@@ -1,6 +1,6 @@
 // What to do in a service without relayers, until its first one exists.
 import { relayerPage } from "../../data/Relayers.ts"
-import { may, sessionState } from "../../data/Session.ts"
+import { isLimited, may, sessionState } from "../../data/Session.ts"
 import { signerList } from "../../data/Signers.ts"
 import { words } from "../../words.ts"
 import { useAtom, useQuery } from "../../parts/useAtom.ts"
@@ -30,7 +30,7 @@ const Steps = () => {
             <a class={hasSigner ? "btn p" : "btn"} href="/console/new/relayer">
               {words.create.relayer}
             </a>
-            {may(session, "networks:write") && (
+            {may(session, "networks:write") && !isLimited(session) && (
               <a class="btn" href="/console/new/network">
                 {words.create.network}
               </a>

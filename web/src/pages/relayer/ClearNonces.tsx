@@ -4,9 +4,11 @@ import { gwei, parse } from "../../data/Amounts.ts"
 import type { Failure } from "../../data/Failure.ts"
 import { act } from "../../data/Registry.ts"
 import { clearNonces } from "../../data/Relayers.ts"
+import { isLimited, sessionState } from "../../data/Session.ts"
 import { words } from "../../words.ts"
 import { Failed } from "../../parts/Block.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
+import { useAtom } from "../../parts/useAtom.ts"
 import { Writes } from "../../parts/Writes.tsx"
 
 const text = words.nonces
@@ -43,6 +45,7 @@ interface Props {
 }
 
 export const ClearNonces = ({ relayer, first, onClose }: Props) => {
+  const session = useAtom(sessionState)
   const [from, setFrom] = useState(String(first))
   const [to, setTo] = useState(String(first))
   const [price, setPrice] = useState("")
@@ -73,7 +76,8 @@ export const ClearNonces = ({ relayer, first, onClose }: Props) => {
       <p class="text">{text.clearText}</p>
       <Field label={text.from} value={from} isWrong={range[0] === undefined} set={setFrom} />
       <Field label={text.to} value={to} isWrong={range[1] === undefined} set={setTo} />
-      <Field label={text.price} value={price} isWrong={most?.ok === false} set={setPrice} />
+      {/* The service takes no price from a key with transaction_limits. */}
+      {!isLimited(session) && <Field label={text.price} value={price} isWrong={most?.ok === false} set={setPrice} />}
       {failure !== undefined && <Failed failure={failure} />}
       {changed !== undefined && <p role="status">{text.cleared(changed)}</p>}
       <div class="do">

@@ -7,12 +7,11 @@ import type { Versioned } from "../../data/Pages.ts"
 import { act, refresh } from "../../data/Registry.ts"
 import { changeRelayer, relayerById, relayerExplanation } from "../../data/Relayers.ts"
 import type { Relayer } from "../../data/Relayers.ts"
-import { isLimited, sessionState } from "../../data/Session.ts"
-import { payersOf, withoutTopUp } from "../../data/TopUps.ts"
+import { payersOf } from "../../data/TopUps.ts"
 import { words } from "../../words.ts"
 import { Loaded } from "../../parts/Block.tsx"
-import { Patch } from "../../parts/Patch.tsx"
-import { useAnswered, useAtom, useQuery } from "../../parts/useAtom.ts"
+import { UnlimitedPatch } from "../../parts/UnlimitedPatch.tsx"
+import { useAnswered, useQuery } from "../../parts/useAtom.ts"
 import { useRelayers } from "../../parts/useChains.ts"
 
 const text = words.relayers
@@ -31,9 +30,8 @@ const usePayers = (relayer: Relayer): Readonly<Record<string, ReadonlyArray<stri
 export const RelayerPolicies = ({ details: { value: relayer, etag } }: { readonly details: Versioned<Relayer> }) => {
   const networks = useQuery(networkList)
   const native = unitOf(relayer.network_type, relayer.network, networks.value)
-  const whole = forms[formNames[relayer.network_type]] ?? []
-  const entered = enteredOf(whole, relayer.policies ?? {}, native)
-  const form = withoutTopUp(whole, isLimited(useAtom(sessionState)), entered)
+  const form = forms[formNames[relayer.network_type]] ?? []
+  const entered = enteredOf(form, relayer.policies ?? {}, native)
   const known = usePayers(relayer)
   // The unit of amounts decides how they are written, so that the form waits for the networks.
   const isReady = useAnswered(networks) && known !== undefined
@@ -41,7 +39,7 @@ export const RelayerPolicies = ({ details: { value: relayer, etag } }: { readonl
     <section class="card" aria-label={text.policies}>
       <h2>{text.policies}</h2>
       {isReady ? (
-        <Patch
+        <UnlimitedPatch
           form={form}
           native={native}
           present={{ entered, etag }}

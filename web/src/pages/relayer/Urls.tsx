@@ -10,10 +10,11 @@ import type { Versioned } from "../../data/Pages.ts"
 import { act, refresh } from "../../data/Registry.ts"
 import { changeRelayer, checkRelayer, relayerById, relayerExplanation, relayerStatus } from "../../data/Relayers.ts"
 import type { Relayer } from "../../data/Relayers.ts"
+import { isLimited, sessionState } from "../../data/Session.ts"
 import { words } from "../../words.ts"
 import { Block } from "../../parts/Block.tsx"
-import { Patch } from "../../parts/Patch.tsx"
-import { useQuery } from "../../parts/useAtom.ts"
+import { UnlimitedPatch } from "../../parts/UnlimitedPatch.tsx"
+import { useAtom, useQuery } from "../../parts/useAtom.ts"
 
 const text = words.relayers
 
@@ -46,7 +47,7 @@ const OwnUrls = ({ details: { value: relayer, etag }, title, hint, form }: OwnPr
     <section class="card" aria-label={title}>
       <h2>{title}</h2>
       <p class="pad mut">{hint}</p>
-      <Patch
+      <UnlimitedPatch
         form={form}
         native={native}
         present={{ entered: enteredOf(form, relayer, native), etag }}
@@ -66,7 +67,7 @@ const NetworkUrls = ({ relayer, network }: { readonly relayer: Relayer; readonly
       {({ value, etag }) => (
         <>
           <p class="pad mut">{text.networkUrlsHint}</p>
-          <Patch
+          <UnlimitedPatch
             form={networkForm}
             native={native}
             present={{ entered: enteredOf(networkForm, value, native), etag }}
@@ -86,6 +87,7 @@ const NetworkUrls = ({ relayer, network }: { readonly relayer: Relayer; readonly
 const NormalUrls = ({ details }: Props) => {
   const { value: relayer } = details
   const networks = useQuery(networkList)
+  const session = useAtom(sessionState)
   const [isOwn, setOwn] = useState(relayer.custom_rpc_urls !== undefined)
   if (isOwn) return <OwnUrls details={details} title={text.ownUrlsTitle} hint={text.ownUrlsHint} form={ownForm} />
   const network = networks.value?.find(
@@ -100,9 +102,11 @@ const NormalUrls = ({ details }: Props) => {
       ) : (
         <NetworkUrls relayer={relayer} network={network} />
       )}
-      <button class="btn start" type="button" onClick={() => setOwn(true)}>
-        {text.giveOwn}
-      </button>
+      {!isLimited(session) && (
+        <button class="btn start" type="button" onClick={() => setOwn(true)}>
+          {text.giveOwn}
+        </button>
+      )}
     </>
   )
 }

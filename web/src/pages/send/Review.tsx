@@ -1,9 +1,8 @@
 // The second look before a send: network, relayer, every amount and every receiver, and what else was entered.
 import { delegatesIn } from "../../data/Authorizations.ts"
-import { gwei } from "../../data/Amounts.ts"
 import type { Unit } from "../../data/Amounts.ts"
-import { decimalsOf } from "../../data/FormFields.ts"
-import type { Entered, Form, FormField, Json } from "../../data/FormFields.ts"
+import { writtenIn } from "../../data/FormFields.ts"
+import type { Entered, Form, Json } from "../../data/FormFields.ts"
 import { callsIn, movesOf } from "../../data/Moves.ts"
 import type { Network } from "../../data/Networks.ts"
 import type { Relayer } from "../../data/Relayers.ts"
@@ -29,21 +28,9 @@ const reviewed: ReadonlySet<string> = new Set([
   "authorization_list"
 ])
 
-const unitText = (field: FormField, entered: Entered, native: Unit): string => {
-  if (field.unit === undefined) return ""
-  const decimals = decimalsOf(field, entered, native)
-  if (decimals === 0) return ` ${field.unit === "price" ? gwei.smallest : native.smallest}`
-  return ` ${decimals === native.decimals && field.unit === "native" ? native.symbol : gwei.symbol}`
-}
-
 /** What else is entered, as it is entered. */
 export const othersOf = (form: Form, entered: Entered, native: Unit) =>
-  form.flatMap((field) => {
-    const value = entered[field.name]?.trim() ?? ""
-    return value === "" || reviewed.has(field.name)
-      ? []
-      : [[field.name, `${value}${unitText(field, entered, native)}`] as const]
-  })
+  writtenIn(form, entered, native).filter(([name]) => !reviewed.has(name))
 
 /** The relayer's page says why. */
 export const StateOf = ({ relayer }: { readonly relayer: Relayer }) => {
