@@ -23,6 +23,8 @@ interface Asked {
   readonly query: URLSearchParams
   /** The decoded JSON of its body. */
   readonly body: unknown
+  /** Its header `Idempotency-Key`. `null`: it has none. */
+  readonly key: string | null
 }
 
 /** The `data` of the response, or the whole response. `undefined`: the response that was recorded. */
@@ -32,9 +34,11 @@ export type Answer = (asked: Asked) => unknown
 export class Whole {
   readonly json: object
   readonly status: number
-  constructor(json: object, status = 200) {
+  readonly headers: Readonly<Record<string, string>>
+  constructor(json: object, status = 200, headers: Readonly<Record<string, string>> = {}) {
     this.json = json
     this.status = status
+    this.headers = headers
   }
 }
 
@@ -145,11 +149,16 @@ const sessionOf = ({ scopes = ["*"], isReadOnly = false }: Options) => ({
 })
 
 /** The part of a `Response` that Effect's client reads. The streams of a whole one belong to this realm. */
-const responseOf = (json: unknown, status: number) => {
+const responseOf = (json: unknown, status: number, others: Readonly<Record<string, string>> = {}) => {
   const bytes = new TextEncoder().encode(JSON.stringify(json))
   return {
     status,
-    headers: new Headers({ "content-type": "application/json", "x-relayer-version": version, "x-request-id": "req-1" }),
+    headers: new Headers({
+      "content-type": "application/json",
+      "x-relayer-version": version,
+      "x-request-id": "req-1",
+      ...others
+    }),
     arrayBuffer: () => Promise.resolve(bytes.buffer),
     text: () => Promise.resolve(JSON.stringify(json))
   }
@@ -176,13 +185,17 @@ const open = (code: vm.Script, recorded: Recorded, options: Options): Effect.Eff
       const session = sessionOf(options)
       const listed = { ...session, last_used_at: session.created_at, from: "203.0.113.7", browser: "", current: true }
 
-      const fetched = (url: string, init: { readonly method?: string; readonly body?: unknown } = {}) => {
+      const fetched = (
+        url: string,
+        init: Pick<RequestInit, "method" | "headers"> & { readonly body?: unknown } = {}
+      ) => {
         const { pathname, searchParams: query } = new URL(url, origin)
         const { method = "GET" } = init
-        const one: Asked = { method, path: pathname.replace(/^\/console/, ""), query, body: bodyOf(init.body) }
+        const key = new Headers(init.headers).get("idempotency-key")
+        const one: Asked = { method, path: pathname.replace(/^\/console/, ""), query, body: bodyOf(init.body), key }
         if (method !== "GET") asked.push(one)
         const given = options.answer?.(one)
-        if (given instanceof Whole) return responseOf(given.json, given.status)
+        if (given instanceof Whole) return responseOf(given.json, given.status, given.headers)
         if (given !== undefined) return responseOf({ success: true, data: given }, 200)
         if (one.path === "/session") return responseOf({ success: true, data: session }, 200)
         if (one.path === "/sessions") return responseOf({ success: true, data: [listed] }, 200)

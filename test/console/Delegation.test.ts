@@ -47,8 +47,7 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the delegation of a r
       })
       yield* Effect.promise(async () => {
         await shown.goto("relayers/dev-evm/delegation")
-        await shown.shows("Delegates to nothing", ".tag")
-        assert.isEmpty(shown.named("button", "End the delegation…"), "there is nothing to end")
+        await shown.shows("The service has recorded no delegation", ".tag")
         const review = await button(shown, "Check and delegate…")
         await shown.click(review)
         await shown.shows("This field is required.", ".problem bdi")
@@ -112,6 +111,69 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the delegation of a r
           shown.asked.map(({ method, path }) => [method, path]),
           [["DELETE", path]]
         )
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+
+  it.effect("can be ended if the service has recorded none, because somebody else may have set it", () =>
+    Effect.gen(function* () {
+      const { open } = yield* ConsoleWindow
+      const shown = yield* open({
+        answer: ({ method, path: asked }) => {
+          if (asked !== path) return undefined
+          return method === "DELETE" ? { transaction_id: transactionId, warnings: [] } : { is_final: true }
+        }
+      })
+      yield* Effect.promise(async () => {
+        await shown.goto("relayers/dev-evm/delegation")
+        await shown.shows("The service has recorded no delegation", ".tag")
+        await shown.shows(/^If somebody else let the account delegate/, "p.mut")
+        await shown.click(await button(shown, "End the delegation…"))
+        const dialog = await question(shown)
+        assert.include(textOf(dialog), "If nobody did, the transaction changes nothing, and costs its fee.")
+        await shown.click(await button(shown, "End it", dialog))
+        await shown.until("the request", () => shown.asked[0])
+        assert.deepStrictEqual(
+          shown.asked.map(({ method, path }) => [method, path]),
+          [["DELETE", path]]
+        )
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+
+  it.effect("is asked for once, also if the first response is lost", () =>
+    Effect.gen(function* () {
+      const { open } = yield* ConsoleWindow
+      let isLost = true
+      const shown = yield* open({
+        answer: ({ method, path: asked }) => {
+          if (asked !== path) return undefined
+          if (method !== "POST") return { is_final: true }
+          return isLost ? new Whole({ success: false, data: null, error: "no response in time" }, 504) : accepted
+        }
+      })
+      yield* Effect.promise(async () => {
+        await shown.goto("relayers/dev-evm/delegation")
+        const delegateTo = async (address: string, tries: number) => {
+          await enter(shown, "address", address)
+          await shown.click(await button(shown, "Check and delegate…"))
+          const dialog = await question(shown)
+          for (let count = 0; count < tries; count += 1) {
+            isLost = count + 1 < tries
+            await shown.click(await button(shown, "Delegate", dialog))
+            if (isLost) await shown.shows(/no response in time/, "dialog *")
+          }
+          await shown.until("the end of the question", () => shown.document.querySelector("dialog") === null)
+        }
+        await delegateTo(executor, 2)
+        await delegateTo(executor, 1)
+        const keys = shown.asked.map(({ key }) => key)
+        assert.lengthOf(keys, 3)
+        assert.isNotNull(keys[0])
+        assert.strictEqual(keys[0], keys[1])
+        assert.notStrictEqual(keys[1], keys[2], "another change has another key")
         assert.deepStrictEqual(shown.problems, [])
       })
     })
@@ -249,6 +311,28 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the payer of top-ups"
         assert.strictEqual(textOf(term.nextElementSibling), "topped-up")
         assert.deepStrictEqual(shown.problems, [])
       })
+    })
+  )
+
+  it.effect("is entered as text if the relayers cannot be read, or are more than a page", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const relayer = objectOf(recorded(relayerPath))
+      const pages = [
+        new Whole({ success: false, data: null, error: "Too many requests" }, 429),
+        new Whole({ success: true, data: [relayer] }, 200, { link: '</api/v1/relayers?cursor=abc>; rel="next"' })
+      ]
+      for (const page of pages) {
+        const shown = yield* open({ answer: ({ path }) => (path === "/api/v1/relayers" ? page : undefined) })
+        yield* Effect.promise(async () => {
+          await shown.goto("relayers/dev-evm/policies")
+          await shown.until("the field", () => shown.document.querySelector("input[id='field-top_up.from']"))
+          assert.isNotNull(shown.document.querySelector("#field-min_balance"))
+          await shown.goto("new/relayer")
+          await shown.until("the field", () => shown.document.querySelector("input[id='field-policies.top_up.from']"))
+          assert.deepStrictEqual(shown.problems, [])
+        })
+      }
     })
   )
 

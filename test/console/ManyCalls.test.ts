@@ -33,7 +33,7 @@ const able = (recorded: Recorded) => {
   return ({ method, path }: { readonly method: string; readonly path: string }) => {
     if (method === "POST") return recorded(transactionPath)
     if (path === "/api/v1/networks") return new Whole(paged)
-    if (path === `${relayerPath}/explain`) return { ...objectOf(recorded(path)), delegate: executor.toLowerCase() }
+    if (path === `${relayerPath}/delegation`) return { address: executor.toLowerCase(), is_final: true }
     return path === relayerPath
       ? { ...objectOf(recorded(path)), policies: { allowed_delegates: [executor.toLowerCase()] } }
       : undefined
@@ -233,6 +233,24 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the form of a send", 
     })
   )
 
+  it.effect("takes calls while a change of the delegation is open, as the service does", () =>
+    Effect.gen(function* () {
+      const { open } = yield* ConsoleWindow
+      const shown = yield* open({
+        answer: ({ path }) =>
+          path === `${relayerPath}/delegation`
+            ? { is_final: false, open_transaction_id: transactionIds.evm }
+            : undefined
+      })
+      yield* Effect.promise(async () => {
+        await shown.goto("relayers/dev-evm/send")
+        await button(shown, "Add calls")
+        assert.isEmpty(shown.named("a", "Delegation"))
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+
   it.effect("leaves out what would be refused, and says what it needs", () =>
     Effect.gen(function* () {
       const { open } = yield* ConsoleWindow
@@ -309,6 +327,42 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the page of a transac
         await shown.shows(/^ends the delegation of its account · from/, ".sub")
         assert.deepStrictEqual(shown.problems, [])
       })
+    })
+  )
+
+  it.effect("takes no answer about a delegation from a session that may not delegate, and says why", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const undecided = { status: "submitted", code: "nonce_taken_unproven" }
+      const opened = (own: object, scopes: ReadonlyArray<string>) =>
+        open({
+          scopes,
+          answer: ({ path }) =>
+            path === transactionPath ? { ...objectOf(recorded(path)), ...undecided, ...own } : undefined
+        })
+      const delegate = executor.toLowerCase()
+      const scopes = ["relayers:read", "transactions:read", "transactions:write"]
+      for (const [own, given, isRefused] of [
+        [{ delegate }, scopes, true],
+        [{}, scopes, false],
+        [{ delegate }, ["*"], false]
+      ] as const) {
+        const shown = yield* opened(own, given)
+        yield* Effect.promise(async () => {
+          await shown.goto(`transactions/${transactionIds.evm}?relayer=dev-evm`)
+          for (const name of ["Send again", "Give up"]) {
+            const action = await shown.until(name, () =>
+              shown.all(".act button").find((one) => textOf(one).startsWith(name))
+            )
+            assert.strictEqual(action.getAttribute("aria-disabled"), String(isRefused), name)
+            assert.strictEqual(textOf(action).includes("A change needs a key for all relayers"), isRefused, name)
+            await shown.click(action)
+            assert.strictEqual(shown.document.querySelector("dialog[open]") === null, isRefused, name)
+            for (const cancel of shown.named("dialog button", "Cancel")) await shown.click(cancel)
+          }
+          assert.deepStrictEqual(shown.problems, [])
+        })
+      }
     })
   )
 

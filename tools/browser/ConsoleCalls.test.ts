@@ -133,7 +133,7 @@ layer(Console.layer, { timeout: patienceOfAll, excludeTestServices: true })("man
           await page.goto(`${running.baseUrl}/console/relayers/${relayer}/delegation`)
           await button(page, "End the delegation…").click()
           await button(page, "End it").click()
-          await page.locator(".tag").getByText("Delegates to nothing").waitFor()
+          await page.locator(".tag").getByText("The service has recorded no delegation").waitFor()
           assert.deepStrictEqual([faults, problems, elsewhere], [[], [], []])
           await page.context().close()
         })

@@ -421,7 +421,7 @@ export const words = {
     title: "Delegation",
     sub: "The contract whose code the account runs (EIP-7702), so that it can make many calls in one transaction",
     state: "State",
-    none: "Delegates to nothing",
+    none: "The service has recorded no delegation",
     final: "In effect",
     notFinal: "Not final yet",
     changing: "A change is open",
@@ -452,6 +452,8 @@ export const words = {
     endTitle: "End the delegation?",
     endText:
       "The account has no code afterwards. Transactions with calls that are queued then fail without a nonce. A transaction of the account ends it; it takes two nonces, and cannot be canceled once it is signed.",
+    endUnknown:
+      "If somebody else let the account delegate, such as by an authorization that the key has signed elsewhere, this ends it. If nobody did, the transaction changes nothing, and costs its fee.",
     endAction: "End it",
     accepted: "The change was accepted.",
     isOpen: "A change is open. The next one is possible when it is final.",

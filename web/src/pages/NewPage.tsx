@@ -26,7 +26,7 @@ import { NoScope } from "../parts/NoScope.tsx"
 import { Page, Tabs } from "../parts/Page.tsx"
 import { refusedFields } from "../parts/Patch.tsx"
 import { Secret } from "../parts/Secret.tsx"
-import { useRelayers } from "../parts/useChains.ts"
+import { useAllRelayers, useRelayers } from "../parts/useChains.ts"
 import { useAnswered, useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
 import { NotFoundPage } from "./NotFoundPage.tsx"
 import { Writes } from "../parts/Writes.tsx"
@@ -109,13 +109,14 @@ const useKnown = (type: string, network: string | undefined): Readonly<Record<st
   const signers = useQuery(signerList).value
   const webhooks = useQuery(webhookList).value
   const relayers = useRelayers()
+  const { rows: all } = useAllRelayers()
   return {
     ...(networks === undefined
       ? {}
       : { network: networks.filter(({ network_type }) => network_type === type).map(({ name }) => name) }),
     ...(signers === undefined ? {} : { signer_id: signers.map(({ id }) => id) }),
     ...(webhooks === undefined ? {} : { notification_id: webhooks.map(({ id }) => id) }),
-    ...(relayers === undefined ? {} : { "policies.top_up.from": payersOf({ network_type: type, network }, relayers) }),
+    ...(all === undefined ? {} : { "policies.top_up.from": payersOf({ network_type: type, network }, all) }),
     ...(relayers === undefined || relayers.length === 0 || relayers.length > mostShown
       ? {}
       : { relayer_ids: relayers.map(({ id }) => id) })

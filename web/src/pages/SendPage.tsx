@@ -1,8 +1,9 @@
 // Sends a transaction through a relayer: a form from the schema of its network type, and beside it what would happen.
-import type { Effect } from "effect"
+import { Effect } from "effect"
 import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
 import { isOfNetwork } from "../../../src/client/Networks.ts"
+import { delegationOf } from "../data/Delegations.ts"
 import type { Failure } from "../data/Failure.ts"
 import { bodyOf } from "../data/FormFields.ts"
 import type { Entered, FormField, Problems } from "../data/FormFields.ts"
@@ -11,8 +12,8 @@ import { privateUrlsOf, unitOf } from "../data/Chains.ts"
 import type { Unit } from "../data/Amounts.ts"
 import { networkList } from "../data/Networks.ts"
 import type { Network } from "../data/Networks.ts"
-import { act } from "../data/Registry.ts"
-import { relayerById, relayerExplanation } from "../data/Relayers.ts"
+import { act, query } from "../data/Registry.ts"
+import { relayerById } from "../data/Relayers.ts"
 import type { Relayer } from "../data/Relayers.ts"
 import { checkTransaction, isSending, sendTransaction, simulateTransaction } from "../data/Transactions.ts"
 import type { SendingType } from "../data/Transactions.ts"
@@ -44,16 +45,23 @@ interface Props {
   readonly type: SendingType
 }
 
+const noDelegation = query(Effect.succeed(undefined))
+
+/** Accounts of other networks do not delegate. */
+const useDelegation = ({ id, network_type }: Relayer) =>
+  useQuery(network_type === "evm" ? delegationOf(id) : noDelegation)
+
 /** What of the form has an effect but a refusal, and why something else is left out. */
 const useOffered = (relayer: Relayer, networks: ReadonlyArray<Network> | undefined) => {
-  const said = useQuery(relayerExplanation(relayer.id)).value
+  const delegation = useDelegation(relayer).value
   if (!isOfNetwork("evm", relayer)) return { isOffered: () => true, notes: [] }
   const { allowed_delegates: delegates = [], private_transactions: isPrivate = false } = relayer.policies ?? {}
   const network = networks?.filter((one) => isOfNetwork("evm", one)).find(({ name }) => name === relayer.network)
   // Without a private RPC URL, and if the policy has decided, the choice has no effect but a refusal.
   const hasRoute = !isPrivate && privateUrlsOf(relayer, networks)?.length !== 0
-  // If the service does not say what the account delegates to, it says so when it refuses.
-  const hasExecutor = said === undefined || said.delegate !== undefined
+  // While a change is open, the service takes calls, too. If it does not say what the account delegates to, it says so when it refuses.
+  const { address, open_transaction_id: open } = delegation ?? {}
+  const hasExecutor = delegation === undefined || address !== undefined || open !== undefined
   const lacking = [
     ...(network !== undefined && !(network.features ?? []).includes("eip7702") ? [words.authorizations.noFeature] : []),
     ...(delegates.length === 0 ? [words.authorizations.noDelegate] : [])
@@ -251,11 +259,7 @@ const Simulation = ({ simulation, unit }: { readonly simulation: Simulated; read
 
 /** The network decides the unit in which amounts are entered, and the delegation which fields there are, so that the form waits for them. */
 const SendFormOfNetwork = (props: Props) =>
-  useAnswered(useQuery(networkList), useQuery(relayerExplanation(props.relayer.id))) ? (
-    <SendForm {...props} />
-  ) : (
-    <Bars rows={8} />
-  )
+  useAnswered(useQuery(networkList), useDelegation(props.relayer)) ? <SendForm {...props} /> : <Bars rows={8} />
 
 export const SendPage = () => {
   const { params } = useRoute()

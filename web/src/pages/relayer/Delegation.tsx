@@ -143,6 +143,7 @@ const Set = ({ relayer, isChange, accepted }: ChangeProps & { readonly isChange:
   const [problems, setProblems] = useState<Problems>({})
   const [failure, setFailure] = useState<Failure>()
   const [isAsked, setAsked] = useState(false)
+  /** The same for each try of this form, so that a second click delegates only once. */
   const [key, renewKey] = useState(() => crypto.randomUUID())
   const native = unitOf(relayer.network_type, undefined, undefined)
   const { json, problems: found } = bodyOf(form, entered, native)
@@ -161,9 +162,9 @@ const Set = ({ relayer, isChange, accepted }: ChangeProps & { readonly isChange:
   }
   const onDelegate = async () => {
     const outcome = await act(delegate(relayer.id, json, key))
-    renewKey(crypto.randomUUID())
     refreshAll(relayer.id)
     if (outcome.ok) {
+      renewKey(crypto.randomUUID())
       setEntered({})
       accepted(outcome.value)
     } else if (outcome.failure.status === 400) {
@@ -209,15 +210,15 @@ const Set = ({ relayer, isChange, accepted }: ChangeProps & { readonly isChange:
   )
 }
 
-const End = ({ relayer, address, accepted }: ChangeProps & { readonly address: string }) => {
+/** `address`: undefined if the service has recorded none. The account may still delegate: somebody else may have set it. */
+const End = ({ relayer, address, accepted }: ChangeProps & { readonly address: string | undefined }) => {
   const [dialog, ask] = useQuestion()
   const question = {
     title: text.endTitle,
     text: (
       <>
-        <About relayer={relayer}>
-          <Code text={address} full />
-        </About>
+        <About relayer={relayer}>{address === undefined ? text.none : <Code text={address} full />}</About>
+        {address === undefined && <p>{text.endUnknown}</p>}
         <p>{text.endText}</p>
       </>
     ),
@@ -232,6 +233,7 @@ const End = ({ relayer, address, accepted }: ChangeProps & { readonly address: s
   }
   return (
     <div class="pad">
+      {address === undefined && <p class="mut">{text.endUnknown}</p>}
       <Writes>
         <button class="btn d" type="button" onClick={() => ask(question)}>
           {text.end}
@@ -261,7 +263,7 @@ const Changes = ({ relayer, found }: { readonly relayer: Relayer; readonly found
       {obstacle === undefined && (
         <>
           <Set relayer={relayer} isChange={found.address !== undefined} accepted={setChange} />
-          {found.address !== undefined && <End relayer={relayer} address={found.address} accepted={setChange} />}
+          <End relayer={relayer} address={found.address} accepted={setChange} />
         </>
       )}
     </>

@@ -12,16 +12,20 @@ import { words } from "../../words.ts"
 import { Loaded } from "../../parts/Block.tsx"
 import { UnlimitedPatch } from "../../parts/UnlimitedPatch.tsx"
 import { useAnswered, useQuery } from "../../parts/useAtom.ts"
-import { useRelayers } from "../../parts/useChains.ts"
+import { useAllRelayers } from "../../parts/useChains.ts"
 
 const text = words.relayers
 
 const formNames = { evm: "EvmPolicy", solana: "SolanaPolicy", stellar: "StellarPolicy" }
 
-/** The payer is chosen from what the session sees. The present one is among them, also if the session does not see it. */
-const usePayers = (relayer: Relayer): Readonly<Record<string, ReadonlyArray<string>>> | undefined => {
-  const relayers = useRelayers()
-  if (relayers === undefined) return undefined
+/**
+ * The payer is chosen from what the session sees. The present one is among them, also if the session does not see it. If not all relayers are
+ * known, its id is entered.
+ */
+const choicesOf = (
+  relayer: Relayer,
+  relayers: ReadonlyArray<Relayer>
+): Readonly<Record<string, ReadonlyArray<string>>> => {
   const present = relayer.policies?.top_up?.from
   const payers = payersOf(relayer, relayers)
   return { "top_up.from": present === undefined || payers.includes(present) ? payers : [present, ...payers] }
@@ -32,9 +36,9 @@ export const RelayerPolicies = ({ details: { value: relayer, etag } }: { readonl
   const native = unitOf(relayer.network_type, relayer.network, networks.value)
   const form = forms[formNames[relayer.network_type]] ?? []
   const entered = enteredOf(form, relayer.policies ?? {}, native)
-  const known = usePayers(relayer)
+  const { rows, isAnswered } = useAllRelayers()
   // The unit of amounts decides how they are written, so that the form waits for the networks.
-  const isReady = useAnswered(networks) && known !== undefined
+  const isReady = useAnswered(networks) && isAnswered
   return (
     <section class="card" aria-label={text.policies}>
       <h2>{text.policies}</h2>
@@ -46,7 +50,7 @@ export const RelayerPolicies = ({ details: { value: relayer, etag } }: { readonl
           scope="relayers:write"
           save={(policies, seen) => act(changeRelayer(relayer.id, { policies }, seen))}
           refresh={() => refresh(relayerById(relayer.id), relayerExplanation(relayer.id))}
-          known={known}
+          {...(rows === undefined ? {} : { known: choicesOf(relayer, rows) })}
         />
       ) : (
         <Loaded query={networks}>{() => null}</Loaded>

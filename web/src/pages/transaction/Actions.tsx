@@ -6,7 +6,7 @@ import { leastAbove } from "../../../../src/networks/evm/rules/Market.ts"
 import { exact, gwei, parse } from "../../data/Amounts.ts"
 import type { Failure } from "../../data/Failure.ts"
 import { act, refresh } from "../../data/Registry.ts"
-import { may, sessionState } from "../../data/Session.ts"
+import { may, mayDelegate, sessionState } from "../../data/Session.ts"
 import {
   cancelTransaction,
   decide,
@@ -61,9 +61,12 @@ const obstacleOf = (transaction: Transaction): string | undefined => {
   return transaction.is_canceled ? text.isCanceled : undefined
 }
 
+const isDelegation = (transaction: Transaction): transaction is Evm =>
+  isOfNetwork("evm", transaction) && transaction.delegate !== undefined
+
 /** A delegation that is signed: its authorization is known, and valid for the next nonce. */
 const isBound = (transaction: Transaction): boolean =>
-  isOfNetwork("evm", transaction) && transaction.delegate !== undefined && (transaction.attempts ?? []).length > 0
+  isDelegation(transaction) && (transaction.attempts ?? []).length > 0
 
 const speedObstacleOf = (transaction: Evm): string | undefined => {
   if (transaction.delegate !== undefined) return text.isDelegation
@@ -193,17 +196,16 @@ const questionsOf = (id: string, transaction: Transaction) => {
   } satisfies Record<string, Question>
 }
 
-const Action = ({
-  label,
-  obstacle,
-  onClick
-}: {
+interface ActionProps {
   readonly label: string
   readonly obstacle: string | undefined
+  readonly isMain?: boolean
   readonly onClick: () => void
-}) => (
+}
+
+const Action = ({ label, obstacle, isMain = false, onClick }: ActionProps) => (
   <button
-    class="btn"
+    class={isMain ? "btn p" : "btn"}
     type="button"
     aria-disabled={obstacle !== undefined}
     title={obstacle}
@@ -222,19 +224,17 @@ export const TransactionActions = ({ id, transaction }: Props) => {
   const [isSpeeding, setSpeeding] = useState(false)
   const questions = questionsOf(id, transaction)
   const obstacle = may(session, "transactions:write") ? obstacleOf(transaction) : text.notAllowed
+  // The answer decides what the account delegates to.
+  const undecidable = isDelegation(transaction) && !mayDelegate(session) ? words.delegation.limited : undefined
   const cancelObstacle = obstacle ?? (isBound(transaction) ? text.isSignedDelegation : undefined)
   return (
     <>
       {undecided.has(transaction.code ?? "") && may(session, "transactions:write") && (
         <>
           {transaction.code !== onlyGiveUp && (
-            <button class="btn p" type="button" onClick={() => ask(questions.send)}>
-              {text.sendAction}
-            </button>
+            <Action label={text.sendAction} obstacle={undecidable} isMain onClick={() => ask(questions.send)} />
           )}
-          <button class="btn" type="button" onClick={() => ask(questions.giveUp)}>
-            {text.giveUpAction}
-          </button>
+          <Action label={text.giveUpAction} obstacle={undecidable} onClick={() => ask(questions.giveUp)} />
         </>
       )}
       {isOfNetwork("evm", transaction) && (
