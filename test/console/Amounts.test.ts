@@ -1,7 +1,7 @@
 // Amounts as people read and write them: exact, or refused.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
-import { exact, parse, short, shown, smallestUnits } from "../../web/src/data/Amounts.ts"
+import { exact, full, parse, short, shown, smallestUnits } from "../../web/src/data/Amounts.ts"
 import type { AmountProblem } from "../../web/src/data/Amounts.ts"
 
 describe("amounts", () => {
@@ -33,6 +33,13 @@ describe("amounts", () => {
     assert.deepStrictEqual(parse("1e18", 0), { ok: true, value: 10n ** 18n })
     assert.deepStrictEqual(parse("1.23E+1", 1), { ok: true, value: 123n })
     assert.deepStrictEqual(parse("1e39", 0), { ok: false, problem: "too_large" })
+  })
+
+  it("have every digit where a person agrees to them", () => {
+    const ether = { ...smallestUnits.evm, symbol: "ETH" }
+    assert.strictEqual(full(1_234_500_000_000_000_000_001n, ether), "1,234.500000000000000001 ETH")
+    assert.strictEqual(full(1n, ether), "0.000000000000000001 ETH")
+    assert.strictEqual(full(0n, ether), "0 ETH")
   })
 
   it("say by an ellipsis that digits are left out", () => {

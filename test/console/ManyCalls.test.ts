@@ -103,6 +103,38 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the form of a send", 
     })
   )
 
+  it.effect("shows the exact amount below each of its fields, and every digit before it sends", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const shown = yield* open({ answer: able(recorded) })
+      const hints = () => shown.all(".field p.hint").map(textOf)
+      yield* Effect.promise(async () => {
+        await shown.goto("new/network")
+        await enter(shown, "tip_cap", "25")
+        assert.include(hints(), "= 25,000,000,000 wei", "of a field that is a number")
+        await shown.goto("relayers/dev-evm/send")
+        await shown.click(await button(shown, "Add calls"))
+        for (const [index, value] of ["0.5000000001", "1.000000000000000001"].entries()) {
+          await enter(shown, `calls-${index}-to`, receiver)
+          await enter(shown, `calls-${index}-value`, value)
+        }
+        assert.includeMembers(hints(), ["= 500,000,000,100,000,000 wei", "= 1,000,000,000,000,000,001 wei"])
+        await shown.click(await button(shown, "Review and send…"))
+        const dialog = await question(shown)
+        const amounts = () => shown.all(".amount", shown.document.querySelector("dialog") ?? undefined).map(textOf)
+        assert.deepStrictEqual(amounts(), ["1.500000000100000001 ETH", "0.5000000001 ETH", "1.000000000000000001 ETH"])
+        await shown.click(await button(shown, "Cancel", dialog))
+        for (const index of [2, 1]) await shown.click(await button(shown, `Remove call ${index}`))
+        await enter(shown, "to", receiver)
+        await enter(shown, "value", "0.000000000000000001")
+        await shown.click(await button(shown, "Review and send…"))
+        await question(shown)
+        assert.deepStrictEqual(amounts(), ["0.000000000000000001 ETH"])
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+
   it.effect("shows the whole data of each call before it sends, so that receivers of tokens are seen", () =>
     Effect.gen(function* () {
       const { open, recorded } = yield* ConsoleWindow

@@ -30,6 +30,12 @@ export const short = (value: bigint, decimals: number): string => {
   return `${sign}${head}.${fraction.slice(0, shownDigits)}…`
 }
 
+/** With the symbol, and no digit cut: what a person agrees to. */
+export const full = (value: bigint, { symbol, decimals }: Unit): string => {
+  const [whole = "0", fraction] = exact(value, decimals).split(".")
+  return `${grouped(BigInt(whole))}${fraction === undefined ? "" : `.${fraction}`} ${symbol}`
+}
+
 /** With the symbol. An amount without a digit in the short form is written in the smallest unit: one wei is not "0.000000… ETH". */
 export const shown = (value: bigint, { symbol, decimals, smallest }: Unit): string => {
   const text = short(value, decimals)

@@ -12,18 +12,18 @@ export type ShownCall = Pick<Move, "amount" | "to" | "data">
 interface Props {
   readonly calls: ReadonlyArray<ShownCall>
   readonly unit: Unit
-  /** Before a send, nothing of a call is left out: the data of a transfer of tokens has the receiver in its middle. */
+  /** Before a send, no digit and no byte is left out: the data of a transfer of tokens has the receiver in its middle. */
   readonly isWhole?: boolean
 }
 
 export const CallList = ({ calls, unit, isWhole = false }: Props) => (
   <>
     {text.count(calls.length)} · {text.sum}{" "}
-    <Amount value={calls.reduce((sum, { amount = 0n }) => sum + amount, 0n)} unit={unit} />
+    <Amount value={calls.reduce((sum, { amount = 0n }) => sum + amount, 0n)} unit={unit} isExact={isWhole} />
     <ol class="entries">
       {calls.map(({ amount = 0n, to = "", data }, index) => (
         <li key={index}>
-          <Amount value={amount} unit={unit} /> → <Code text={to} full />
+          <Amount value={amount} unit={unit} isExact={isWhole} /> → <Code text={to} full />
           {data !== undefined && data !== "0x" && (
             <>
               {" "}

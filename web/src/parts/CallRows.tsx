@@ -1,5 +1,7 @@
 // The calls of one transaction in a form: a row for each, with receiver, amount and data, and what they send together.
-import { shown as amountText } from "../data/Amounts.ts"
+import type { ComponentChildren } from "preact"
+import { grouped, parse, shown as amountText } from "../data/Amounts.ts"
+import type { Unit } from "../data/Amounts.ts"
 import { batchSize, callParts, noCall, rowsOf, sumOf, textOfRows } from "../data/Calls.ts"
 import type { CallRow } from "../data/Calls.ts"
 import { decimalsOf } from "../data/FormFields.ts"
@@ -17,9 +19,10 @@ interface PartProps {
   readonly value: string
   readonly problem: string | undefined
   readonly set: (value: string) => void
+  readonly children?: ComponentChildren
 }
 
-const Part = ({ id, name, value, problem, set }: PartProps) => (
+const Part = ({ id, name, value, problem, set, children }: PartProps) => (
   <div class={problem === undefined ? `call-${name}` : `call-${name} wrong`}>
     <label for={id}>
       <code>{name}</code>
@@ -36,9 +39,29 @@ const Part = ({ id, name, value, problem, set }: PartProps) => (
       aria-describedby={problem === undefined ? undefined : `${id}-problem`}
       onInput={({ currentTarget }) => set(currentTarget.value)}
     />
+    {children}
     {problem !== undefined && <ProblemText id={`${id}-problem`} problem={problem} />}
   </div>
 )
+
+/** The exact integer below the amount, so that a wrong unit is seen. */
+const ExactValue = ({
+  value,
+  decimals,
+  unit
+}: {
+  readonly value: string
+  readonly decimals: number
+  readonly unit: Unit
+}) => {
+  const parsed = parse(value, decimals)
+  if (!parsed.ok) return null
+  return (
+    <p class="hint">
+      = {grouped(parsed.value)} {unit.smallest}
+    </p>
+  )
+}
 
 /** Two rows at first: a single call has no need of the list. */
 const added = (rows: ReadonlyArray<CallRow>): ReadonlyArray<CallRow> => [
@@ -73,7 +96,9 @@ export const CallRows = (props: InputProps) => {
               value={row[name]}
               problem={parts[`${index}.${name}`]}
               set={(value) => change(rows.map((other, at) => (at === index ? { ...other, [name]: value } : other)))}
-            />
+            >
+              {name === "value" && <ExactValue value={row.value} decimals={decimals} unit={native} />}
+            </Part>
           ))}
           <button
             class="btn s"

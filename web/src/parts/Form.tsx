@@ -23,7 +23,8 @@ interface Props extends Pick<InputProps, "entered" | "native" | "known" | "maker
 /** The exact integer below the field, so that a wrong unit is seen. */
 const ExactValue = ({ field, entered, native }: InputProps) => {
   const parsed = parse(entered[field.name] ?? "", decimalsOf(field, entered, native))
-  if (!parsed.ok || field.unit === undefined || field.kind !== "amount") return null
+  // Calls have theirs in each row.
+  if (!parsed.ok || field.unit === undefined || field.kind === "calls") return null
   return (
     <p class="hint">
       = {grouped(parsed.value)} {field.unit === "price" ? "wei" : native.smallest}

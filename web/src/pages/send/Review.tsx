@@ -81,7 +81,7 @@ export const Review = ({ relayer, network, body, others, most, unit }: ReviewPro
           [words.calls.one, calls.length > 0 && <CallList calls={calls} unit={unit} isWhole />],
           ...(moves.length === 0 && calls.length === 0 ? [[text.moves, text.unknownMoves] as const] : []),
           ...moves.flatMap(({ amount, unit, to }) => [
-            [words.transactions.amount, amount !== undefined && <Amount value={amount} unit={unit} />] as const,
+            [words.transactions.amount, amount !== undefined && <Amount value={amount} unit={unit} isExact />] as const,
             [
               words.transactions.receiver,
               to === undefined ? words.transaction.creation : <Code text={to} full />
@@ -94,7 +94,7 @@ export const Review = ({ relayer, network, body, others, most, unit }: ReviewPro
                 one === undefined ? words.authorizations.unread : <SignedAuthorization {...one} />
               ] as const
           ),
-          [text.most, most !== undefined && <Amount value={most} unit={unit} />],
+          [text.most, most !== undefined && <Amount value={most} unit={unit} isExact />],
           ...others.map(([name, value]) => [<code>{name}</code>, <bdi class="wrap">{value}</bdi>] as const)
         ]}
       />
