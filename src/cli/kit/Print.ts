@@ -39,7 +39,7 @@ export const jsonLine = (value: unknown): string => text(value)
 export const table = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) =>
   Console.log(tableLines(rows).join("\n"))
 
-// Amounts in tables, by the last part of their path: in decimal digits with their unit. The API has the value of an evm transaction in hex.
+// Amounts in tables, by the last part of their path, or the last two: in decimal digits with their unit. The API has the value of an evm transaction in hex.
 
 const natives: ReadonlySet<string> = new Set([
   "value",
@@ -51,7 +51,15 @@ const natives: ReadonlySet<string> = new Set([
   "reserved",
   "max_cost",
   "max_value",
-  "max_fee_per_day"
+  "max_fee_per_day",
+  "max_allowed_fee_lamports",
+  "max_lamports_out",
+  "priority_fee_max_lamports",
+  "swap_config.min_balance_threshold",
+  "top_up.below",
+  "top_up.to",
+  "top_up.max_per_day",
+  "top_up_out_per_day"
 ])
 
 /** Only relayers of evm have prices of gas, which people compare in gwei. */
@@ -61,7 +69,9 @@ const prices: ReadonlySet<string> = new Set([
   "max_fee_per_gas",
   "max_priority_fee_per_gas",
   "effective_gas_price",
-  "base_fee"
+  "base_fee",
+  "minimum_priority_fee",
+  "tip_cap"
 ])
 
 /** Texts of the service, whose amounts are in the smallest unit. */
@@ -104,15 +114,19 @@ export const withWholeUnits = (sentence: string): string =>
     }
   )
 
-/** `type`: of the network, unless a part of the path names it. An amount without it stays as it is. */
+/** The network type that a path names. The limits of a key for evm have no name, beside those of the other types. */
+const typeIn = (parts: ReadonlyArray<string>): NetworkType | undefined =>
+  parts.find(isUnit) ?? (parts.includes("transaction_limits") ? "evm" : undefined)
+
+/** `type`: of the network, unless the path names it. An amount without it stays as it is. */
 const withUnit = (type: unknown) => {
   return ([path, value]: readonly [path: string, value: string]): ReadonlyArray<string> => {
     const parts = path.split(".")
     const name = parts.at(-1) ?? ""
     if (sentences.has(name)) return [path, withWholeUnits(value)]
-    const own = parts.find(isUnit) ?? type
+    const own = typeIn(parts) ?? type
     if (!isUnit(own) || !/^(\d+|0x[0-9a-f]+)$/.test(value)) return [path, value]
-    if (natives.has(name)) return [path, amount(BigInt(value), own)]
+    if (natives.has(name) || natives.has(parts.slice(-2).join("."))) return [path, amount(BigInt(value), own)]
     return prices.has(name) ? [path, `${WholeUnits.exact(BigInt(value), gwei)} gwei`] : [path, value]
   }
 }

@@ -1,7 +1,13 @@
 // Tables of a response.
 import { assert, describe, it } from "@effect/vitest"
+import * as fs from "node:fs"
+import { formsOf } from "../../../scripts/console/Forms.ts"
+import type { OpenApiDocument } from "../../../scripts/console/Forms.ts"
 import { rowsOf, withWholeUnits } from "../../../src/cli/kit/Print.ts"
 import { fieldRows, tableLines } from "../../../src/cli/kit/Terminal.ts"
+
+/** The forms of the console have the unit of each amount that a caller gives. */
+const forms = formsOf(JSON.parse(fs.readFileSync("openapi.json", "utf8")) as OpenApiDocument)
 
 describe("a table", () => {
   it("has columns as wide as their widest cell on a terminal, and no spaces at the end of a line", () => {
@@ -77,14 +83,50 @@ describe("the fields of a response", () => {
   })
 
   it("have the unit of limits by the network type in their path, and of a simulation by its command", () => {
-    const key = { transaction_limits: { solana: { max_fee_per_day: 1_000_000_000 }, evm: { max_value: 1 } } }
+    const key = {
+      transaction_limits: {
+        max_value: 1,
+        max_fee_per_day: 10n ** 18n,
+        solana: { max_fee_per_day: 1_000_000_000 },
+        stellar: { max_value: 10_000_000 }
+      }
+    }
     assert.deepStrictEqual(rowsOf(key), [
+      ["transaction_limits.max_value", "1 wei"],
+      ["transaction_limits.max_fee_per_day", "1000000000000000000 wei (1 ether)"],
       ["transaction_limits.solana.max_fee_per_day", "1000000000 lamports (1 SOL)"],
-      ["transaction_limits.evm.max_value", "1 wei"]
+      ["transaction_limits.stellar.max_value", "10000000 stroops (1 XLM)"]
     ])
     assert.deepStrictEqual(rowsOf({ base_fee: "1500000000", reserved: "0" }, undefined, "evm"), [
       ["base_fee", "1.5 gwei"],
       ["reserved", "0 wei"]
+    ])
+  })
+
+  it("have the unit of each amount of a relayer, a network and a key, and none where another field has the same name", () => {
+    const units = { evm: " wei", solana: " lamports", stellar: " stroops" }
+    const cellsOf = (form: string, type: keyof typeof units) =>
+      (forms[form] ?? [])
+        .filter(({ unit }) => unit !== undefined)
+        .map(({ name, unit }) => {
+          const value = name.split(".").reduceRight<unknown>((inner, part) => ({ [part]: inner }), 7_000_000_000)
+          const [, row = []] = rowsOf({ network_type: type, ...Object(value) })
+          const own = name.startsWith("transaction_limits.") ? name.split(".")[1] : type
+          const expected = unit === "price" ? " gwei" : own === "solana" || own === "stellar" ? units[own] : " wei"
+          assert.strictEqual(row[0], name)
+          assert.include(row[1] ?? "", expected, name)
+          return name
+        })
+    for (const form of ["Relayer", "Network"]) {
+      cellsOf(`CreateEvm${form}Request`, "evm")
+      cellsOf(`CreateSolana${form}Request`, "solana")
+      cellsOf(`CreateStellar${form}Request`, "stellar")
+    }
+    assert.lengthOf(cellsOf("CreateApiKeyRequest", "evm"), 6)
+    assert.includeMembers(cellsOf("CreateStellarRelayerRequest", "stellar"), ["policies.max_fee", "policies.top_up.to"])
+    assert.deepStrictEqual(rowsOf({ network_type: "evm", to: "7", below: "7" }).slice(1), [
+      ["to", "7"],
+      ["below", "7"]
     ])
   })
 
