@@ -34,7 +34,7 @@ export const cases = Effect.fnUntraced(function* (scene: Scene) {
 
   yield* check(
     "contracts that are no executor, take no ether, obey strangers, or are a proxy, as a delegate",
-    "Simple7702Account 400; ERC7821 of OpenZeppelin 400; open to strangers 400; a minimal proxy 400; the own account 400; no code",
+    "Simple7702Account 400; ERC7821 of OpenZeppelin 400; open to strangers 400; a minimal proxy 400; the own account 400; then the account has no code",
     Effect.gen(function* () {
       const expected = [
         ["Simple7702Account", yield* deployed(creations.simple7702), "supportsExecutionMode"],
@@ -50,7 +50,7 @@ export const cases = Effect.fnUntraced(function* (scene: Scene) {
         )
       )
       const code = yield* tools.code(relayer.address)
-      return `${seen.join("; ")}; ${code === "0x" ? "no code" : code}`
+      return `${seen.join("; ")}; then the account has ${code === "0x" ? "no code" : code}`
     })
   )
 
