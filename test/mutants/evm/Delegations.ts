@@ -275,6 +275,24 @@ export const delegations: ReadonlyArray<Mutant> = [
       test: lanes
     }
   ]),
+  ...inFile(`${rules}/DecideInFlight.ts`, [
+    {
+      name: "a-busy-authority-at-its-cap-keeps-nobody-waiting",
+      rule: "A list that pools drop gives its nonce up although a raise of its price is due and not allowed.",
+      source: document,
+      before: "yieldsNonce(situation, former, signature.failure) ?? yields ?? wait(",
+      after: "yieldsNonce(situation, former, signature.failure) ?? wait(",
+      test
+    },
+    {
+      name: "a-rising-market-keeps-nobody-waiting",
+      rule: "A list that pools drop although its price was raised gives its nonce up, and is not raised again.",
+      source: document,
+      before: "isInVain && yields !== undefined ? yields : [",
+      after: "isInVain && yields !== undefined && situation.now < 0 ? yields : [",
+      test
+    }
+  ]),
   ...inFile(`${rules}/InFlight.ts`, [
     {
       name: "busy-authorities-raise-no-price",
@@ -288,8 +306,8 @@ export const delegations: ReadonlyArray<Mutant> = [
       name: "evicted-lists-are-raised",
       rule: "A list that a full pool has dropped because it offers too little is raised to the market's price.",
       source: document,
-      before: "return dropsOf(situation, former) > 0 && !isBelowMarket(situation, former)",
-      after: "return dropsOf(situation, former) > 0",
+      before: "(isRefusedForOrder(former) || !isBelowMarket(situation, former))",
+      after: "(isRefusedForOrder(former) || dropsOf(situation, former) > 0)",
       test
     },
     {
@@ -304,8 +322,24 @@ export const delegations: ReadonlyArray<Mutant> = [
       name: "a-busy-authority-keeps-nobody-waiting",
       rule: "A transaction that pools do not keep because of its accounts gives its nonce up if others wait behind it.",
       source: document,
-      before: "  if (!isKeptOut(situation, former) || !hasOthersBehind(situation)) return undefined\n",
-      after: "  if (!isKeptOut(situation, former) || hasOthersBehind(situation)) return undefined\n",
+      before: "  if (!isListDropped(situation, former) || !hasOthersBehind(situation)) return undefined\n",
+      after: "  if (!isListDropped(situation, former) || hasOthersBehind(situation)) return undefined\n",
+      test
+    },
+    {
+      name: "a-busy-authority-below-the-market-keeps-nobody-waiting",
+      rule: "A list that pools drop gives its nonce up also if the market is above its price.",
+      source: document,
+      before: "  if (!isListDropped(situation, former) || !hasOthersBehind(situation)) return undefined\n",
+      after: "  if (!isKeptOut(situation, former) || !hasOthersBehind(situation)) return undefined\n",
+      test
+    },
+    {
+      name: "a-raise-does-not-start-the-patience-anew",
+      rule: "The patience with a list that pools drop runs since its first price was sent.",
+      source: document,
+      before: "  const firstSent = sameList(former).find((attempt) => attempt.firstSent !== undefined)?.firstSent\n",
+      after: "  const { firstSent } = former.newest\n",
       test
     },
     {

@@ -33,6 +33,7 @@ import {
   isGivenUp,
   isHeldByWords,
   isPassedOver,
+  isRaisedInVain,
   lacksProviders,
   isKeptOut,
   needsAuthorities,
@@ -310,13 +311,18 @@ const progress = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   if (end !== undefined) return cleared(situation, end.code, end.figures)
   if (needsEstimate(situation, former)) return [ask<Evm>({ _tag: "Estimate" })]
   const due = dueOf(situation, former)
-  if (due === undefined) return yieldsToBusy(situation, former) ?? wait(situation, former, undefined)
+  const yields = yieldsToBusy(situation, former)
+  if (due === undefined) return yields ?? wait(situation, former, undefined)
   if (unfit !== undefined) return wait(situation, former, unfit.cause)
   const forbidden = Result.isSuccess(due) ? forbiddenBy(situation, due.success) : undefined
   if (forbidden !== undefined) return cleared(situation, forbidden)
   const signature = Result.flatMap(due, (wanted) => allowSignature(situation, wanted))
-  if (Result.isSuccess(signature)) return [signature.success, pollNext(situation)]
-  return yieldsNonce(situation, former, signature.failure) ?? wait(situation, former, signature.failure)
+  if (Result.isFailure(signature)) {
+    return yieldsNonce(situation, former, signature.failure) ?? yields ?? wait(situation, former, signature.failure)
+  }
+  // A market that rises all the time would keep the others waiting for ever.
+  const isInVain = signature.success.kind === "bump" && isRaisedInVain(former)
+  return isInVain && yields !== undefined ? yields : [signature.success, pollNext(situation)]
 }
 
 const sendAgain = (situation: Situation<Evm, Seen>): Commands<Evm> => {

@@ -280,19 +280,28 @@ const inPool = ({ view }: Situation<Evm, Seen>, { newest }: Former) => {
 const carriesList = (transaction: Transaction<Evm>, attempt: Attempt<Evm>): boolean =>
   !isNoop(attempt) && requestOf(transaction, attempt).authorization_list !== undefined
 
+/** Whether a node refuses the newest bytes because of the accounts of their authorizations, as geth does in words. */
+const isRefusedForOrder = ({ newest }: Former): boolean =>
+  newest.outcome === "refused" && newest.refusal?.class === "order"
+
 /**
- * Whether pools do not keep the newest bytes although they pay, because of the accounts of their authorizations: geth refuses them in words, or
- * answers a hash and drops them (since 1.17), while an account has several transactions in its pool.
+ * Whether pools do not keep the newest bytes, which carry authorizations, although a block could take them: geth refuses them in words, or answers
+ * a hash and drops them (since 1.17), while an account of theirs has several transactions in its pool. A full pool drops what offers least.
  */
-export const isKeptOut = (situation: Situation<Evm, Seen>, former: Former): boolean => {
+const isListDropped = (situation: Situation<Evm, Seen>, former: Former): boolean => {
   const { transaction } = situation
   const { newest } = former
   if (!carriesList(transaction, newest) || isPrivate(transaction, newest)) return false
   if (isBelowBaseFee(situation, former)) return false
-  if (newest.outcome === "refused" && newest.refusal?.class === "order") return true
-  // A full pool that drops what offers least looks the same, and a higher price helps there. It costs the market's price at most.
-  return dropsOf(situation, former) > 0 && !isBelowMarket(situation, former)
+  return isRefusedForOrder(former) || dropsOf(situation, former) > 0
 }
+
+/**
+ * Whether it is not their price that keeps them out. What is dropped below the market's price is raised to it, because a full pool would keep it
+ * then. It costs one raise (`raisedFees`) above the market's price at most, each time that the market has passed it again.
+ */
+export const isKeptOut = (situation: Situation<Evm, Seen>, former: Former): boolean =>
+  isListDropped(situation, former) && (isRefusedForOrder(former) || !isBelowMarket(situation, former))
 
 /** Accepted sends of the newest bytes that a node has not kept, if it does not have them now. */
 const dropsOf = (situation: Situation<Evm, Seen>, former: Former): number => {
@@ -511,12 +520,23 @@ const isLimitedAlone = (request: Request, { figures: { limit } }: Cause): boolea
 /** How often a transaction has given its nonce up in vain. */
 const isAtLastYield = ({ yields = 0 }: Transaction<Evm>): boolean => yields + 1 >= yielding.atMost
 
-/** A user who keeps the account of an authorization busy does not keep others waiting. Undefined: it keeps its nonce. */
+/** Attempts at the nonce with the list of the newest one. */
+const sameList = ({ attempts, newest }: Former): ReadonlyArray<Attempt<Evm>> =>
+  attempts.filter((attempt) => !isNoop(attempt) && attempt.requestVersion === newest.requestVersion)
+
+/** Whether pools have dropped the list although its price was raised before. */
+export const isRaisedInVain = (former: Former): boolean => sameList(former).length > 1
+
+/**
+ * A user who keeps the account of an authorization busy does not keep others waiting, whether or not a higher price could still be offered. The
+ * patience runs since the list was first sent, so that no raise of the price starts it anew; the newest bytes have one of their own. Undefined: it
+ * keeps its nonce.
+ */
 export const yieldsToBusy = (situation: Situation<Evm, Seen>, former: Former): Commands<Evm> | undefined => {
   const { transaction, view, now } = situation
-  const { firstSent } = former.newest
-  if (transaction.intent !== "execute" || firstSent === undefined || !isHead(situation)) return undefined
-  if (!isKeptOut(situation, former) || !hasOthersBehind(situation)) return undefined
+  const firstSent = sameList(former).find((attempt) => attempt.firstSent !== undefined)?.firstSent
+  if (transaction.intent !== "execute" || firstSent === undefined || !hasWaited(situation, former)) return undefined
+  if (!isListDropped(situation, former) || !hasOthersBehind(situation)) return undefined
   const speed = speedOf(requestOf(transaction, former.newest))
   const at = { at: now, height: view.head.number }
   if (!isPatienceOver(speed, firstSent, at, yielding.patience)) return undefined

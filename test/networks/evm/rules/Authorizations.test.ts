@@ -403,6 +403,9 @@ const tipsAbove = {
   baseFee: gwei,
   tips: { safeLow: 90n * gwei, average: 90n * gwei, fast: 90n * gwei, fastest: 90n * gwei }
 }
+/** Its second price, so many blocks of two seconds after the first one. */
+const raised = (blocks: number) => attempt(2, { firstSent: { at: now + blocks * 2_000, height: 100 + blocks } })
+const lostAgain = { sights: new Map([[2, { _tag: "Absent", polls: 2, drops: 1 } as const]]) }
 const busy = (over: Partial<Seen> = {}, blocks = 12) => later(blocks, { ...lost, ...over })
 
 const atTheCount: ReadonlyArray<Case> = [
@@ -469,6 +472,62 @@ const atTheCount: ReadonlyArray<Case> = [
     carrying(),
     crowded,
     busy(),
+    now + late
+  ],
+  [
+    "that nodes drop below the market, at its cap, with others behind",
+    "Intend clear yielding",
+    carrying(),
+    lane({ terms: on({ cap: 12n * gwei }), others: others({ inFlight: 2 }) }),
+    busy({ market: tipsAbove }),
+    now + late
+  ],
+  [
+    "that nodes drop below the market, at its cap, with others behind, for less than three times its patience",
+    "Broadcast at_cap",
+    carrying(),
+    lane({ terms: on({ cap: 12n * gwei }), others: others({ inFlight: 2 }) }),
+    busy({ market: tipsAbove }, 11),
+    now + late
+  ],
+  [
+    "that nodes drop below the market, with others behind, and that was not raised yet",
+    "Sign bump underpriced_bumping",
+    carrying(),
+    crowded,
+    busy({ market: tipsAbove }),
+    now + late
+  ],
+  [
+    "that nodes drop below the market, with others behind, although it was raised before",
+    "Intend clear yielding",
+    carrying({ attempts: [attempt(1), raised(8)] }),
+    crowded,
+    later(12, { ...lostAgain, market: tipsAbove }),
+    now + late
+  ],
+  [
+    "that nodes drop below the market, with others behind, before the patience of its raised price is over",
+    "Broadcast not_in_pool_rebroadcast",
+    carrying({ attempts: [attempt(1), raised(10)] }),
+    crowded,
+    later(12, { ...lostAgain, market: tipsAbove }),
+    now + late
+  ],
+  [
+    "that nodes drop at the market's price, with others behind, three times its patience after its first price",
+    "Intend clear yielding",
+    carrying({ attempts: [attempt(1), raised(4)] }),
+    crowded,
+    later(12, lostAgain),
+    now + late
+  ],
+  [
+    "that nodes drop below the market, with a newer version that can be signed",
+    "Sign replace sending",
+    replacedBy(listed, request()),
+    crowded,
+    busy({ market: tipsAbove }),
     now + late
   ],
   [
