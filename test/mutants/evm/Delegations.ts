@@ -4,6 +4,7 @@ import type { Mutant } from "../Mutant.ts"
 
 const rules = "src/networks/evm/rules"
 const test = "test/networks/evm/rules/Authorizations.test.ts"
+const yieldingTest = "test/networks/evm/rules/Yielding.test.ts"
 const lanes = "test/server/lanes/AuthorizationLists.test.ts"
 const requests = "test/server/transactions/AuthorizationLists.test.ts"
 const identities = "test/server/ledger/Identities.test.ts"
@@ -282,7 +283,7 @@ export const delegations: ReadonlyArray<Mutant> = [
       source: document,
       before: "yieldsNonce(situation, former, signature.failure) ?? yields ?? wait(",
       after: "yieldsNonce(situation, former, signature.failure) ?? wait(",
-      test
+      test: yieldingTest
     },
     {
       name: "a-rising-market-keeps-nobody-waiting",
@@ -290,7 +291,41 @@ export const delegations: ReadonlyArray<Mutant> = [
       source: document,
       before: "isInVain && yields !== undefined ? yields : [",
       after: "isInVain && yields !== undefined && situation.now < 0 ? yields : [",
-      test
+      test: yieldingTest
+    }
+  ]),
+  ...inFile(`${rules}/Yielding.ts`, [
+    {
+      name: "a-busy-authority-keeps-nobody-waiting",
+      rule: "A transaction that pools do not keep because of its accounts gives its nonce up if others wait behind it.",
+      source: document,
+      before: "  if (!isListDropped(situation, former) || !hasOthersBehind(situation)) return undefined\n",
+      after: "  if (!isListDropped(situation, former) || hasOthersBehind(situation)) return undefined\n",
+      test: yieldingTest
+    },
+    {
+      name: "a-busy-authority-below-the-market-keeps-nobody-waiting",
+      rule: "A list that pools drop gives its nonce up also if the market is above its price.",
+      source: document,
+      before: "  if (!isListDropped(situation, former) || !hasOthersBehind(situation)) return undefined\n",
+      after: "  if (!isKeptOut(situation, former) || !hasOthersBehind(situation)) return undefined\n",
+      test: yieldingTest
+    },
+    {
+      name: "a-raise-does-not-start-the-patience-anew",
+      rule: "The patience with a list that pools drop runs since its first price was sent.",
+      source: document,
+      before: "  const firstSent = sameList(former).find((attempt) => attempt.firstSent !== undefined)?.firstSent\n",
+      after: "  const { firstSent } = former.newest\n",
+      test: yieldingTest
+    },
+    {
+      name: "nonces-are-given-up-three-times",
+      rule: "After the third nonce that a busy account has cost, the transaction ends.",
+      source: document,
+      before: "yields + 1 >= yielding.atMost",
+      after: "yields > yielding.atMost + 99",
+      test: yieldingTest
     }
   ]),
   ...inFile(`${rules}/InFlight.ts`, [
@@ -300,7 +335,7 @@ export const delegations: ReadonlyArray<Mutant> = [
       source: document,
       before: "  if (isKeptOut(situation, former)) return false\n",
       after: "",
-      test
+      test: yieldingTest
     },
     {
       name: "evicted-lists-are-raised",
@@ -308,7 +343,7 @@ export const delegations: ReadonlyArray<Mutant> = [
       source: document,
       before: "(isRefusedForOrder(former) || !isBelowMarket(situation, former))",
       after: "(isRefusedForOrder(former) || dropsOf(situation, former) > 0)",
-      test
+      test: yieldingTest
     },
     {
       name: "a-newer-list-is-looked-at",
@@ -319,44 +354,12 @@ export const delegations: ReadonlyArray<Mutant> = [
       test: lanes
     },
     {
-      name: "a-busy-authority-keeps-nobody-waiting",
-      rule: "A transaction that pools do not keep because of its accounts gives its nonce up if others wait behind it.",
-      source: document,
-      before: "  if (!isListDropped(situation, former) || !hasOthersBehind(situation)) return undefined\n",
-      after: "  if (!isListDropped(situation, former) || hasOthersBehind(situation)) return undefined\n",
-      test
-    },
-    {
-      name: "a-busy-authority-below-the-market-keeps-nobody-waiting",
-      rule: "A list that pools drop gives its nonce up also if the market is above its price.",
-      source: document,
-      before: "  if (!isListDropped(situation, former) || !hasOthersBehind(situation)) return undefined\n",
-      after: "  if (!isKeptOut(situation, former) || !hasOthersBehind(situation)) return undefined\n",
-      test
-    },
-    {
-      name: "a-raise-does-not-start-the-patience-anew",
-      rule: "The patience with a list that pools drop runs since its first price was sent.",
-      source: document,
-      before: "  const firstSent = sameList(former).find((attempt) => attempt.firstSent !== undefined)?.firstSent\n",
-      after: "  const { firstSent } = former.newest\n",
-      test
-    },
-    {
-      name: "nonces-are-given-up-three-times",
-      rule: "After the third nonce that a busy account has cost, the transaction ends.",
-      source: document,
-      before: "yields + 1 >= yielding.atMost",
-      after: "yields > yielding.atMost + 99",
-      test
-    },
-    {
       name: "lists-of-private-ones-are-not-kept-out",
       rule: "What normal pools do not have of private bytes says nothing about their accounts.",
       source: document,
       before: "if (!carriesList(transaction, newest) || isPrivate(transaction, newest)) return false",
       after: "if (!carriesList(transaction, newest)) return false",
-      test
+      test: yieldingTest
     }
   ]),
   ...inFile("src/networks/evm/lane/EvmAuthorities.ts", [

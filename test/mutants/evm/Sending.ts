@@ -189,7 +189,7 @@ export const sending: ReadonlyArray<Mutant> = [
       test: "test/networks/evm/chain/EvmProviders.test.ts"
     }
   ]),
-  ...inFile(`${source}/InFlight.ts`, [
+  ...inFile(`${source}/Yielding.ts`, [
     {
       name: "spent-key-yields-its-nonce",
       rule: "A transaction that its API key's limit keeps below the base fee does not hold those behind it.",

@@ -33,20 +33,17 @@ import {
   isGivenUp,
   isHeldByWords,
   isPassedOver,
-  isRaisedInVain,
   lacksProviders,
   isKeptOut,
   needsAuthorities,
   needsEstimate,
-  pollNext,
-  yielded,
-  yieldsNonce,
-  yieldsToBusy
+  pollNext
 } from "./InFlight.ts"
 import type { Due, DueSignature, Former } from "./InFlight.ts"
 import { couldBe, takerVerdictOf } from "./LaneNonces.ts"
 import { maxFeeOf } from "./Market.ts"
 import { blocksWaited, leaking, rerouting } from "./Route.ts"
+import { isRaisedInVain, yielded, yieldsNonce, yieldsToBusy } from "./Yielding.ts"
 
 // Decisions about a transaction whose nonce the chain has passed without a receipt of one of its attempts.
 

@@ -4,8 +4,8 @@ import type { Array as Arr } from "effect"
 import { cause } from "../../core/Cause.ts"
 import type { Cause } from "../../core/Cause.ts"
 import * as Rows from "../../core/Rows.ts"
-import { Command, finish, sign } from "../../core/Rules.ts"
-import type { Commands, Sign, Situation } from "../../core/Rules.ts"
+import { sign } from "../../core/Rules.ts"
+import type { Sign, Situation } from "../../core/Rules.ts"
 import { currentAttempts, doesTheSame, isNoop, newestRequest, requestOf } from "../../core/Transaction.ts"
 import type { Attempt, Transaction } from "../../core/Transaction.ts"
 import { defaultSpeed, fasterOf, rebroadcastAfter, unknownRetryAfter } from "../../core/TransactionValues.ts"
@@ -30,7 +30,7 @@ import {
 } from "./Costs.ts"
 import type { Ceiling, Shortage } from "./Costs.ts"
 import { isPrivate, nonceOf } from "./Evm.ts"
-import type { Evm, Request, Seen } from "./Evm.ts"
+import type { Evm, Seen } from "./Evm.ts"
 import {
   absencesBeforeRebroadcast,
   dropsBeforeShown,
@@ -40,8 +40,7 @@ import {
   patienceAboveMarket,
   patienceBlocks,
   pollInterval,
-  sendsBeforePassedOver,
-  yielding
+  sendsBeforePassedOver
 } from "./EvmNumbers.ts"
 import { endOfList, isListed, listStanding, waitOfList } from "./AuthorizationRules.ts"
 import type { EndOfList } from "./AuthorizationRules.ts"
@@ -135,7 +134,7 @@ export const allowSignature = (
 }
 
 /** Nothing of the lane can be mined before the transaction at the chain's count. */
-const isHead = ({ transaction, view }: Situation<Evm, Seen>): boolean => nonceOf(transaction) === view.count
+export const isHead = ({ transaction, view }: Situation<Evm, Seen>): boolean => nonceOf(transaction) === view.count
 
 /** The head inherits the most urgent speed behind it; no-ops are at least fast. */
 const speedIn = (situation: Situation<Evm, Seen>, newest: Attempt<Evm>): Speed => {
@@ -277,7 +276,7 @@ const inPool = ({ view }: Situation<Evm, Seen>, { newest }: Former) => {
 }
 
 /** Whether the attempt carries authorizations. */
-const carriesList = (transaction: Transaction<Evm>, attempt: Attempt<Evm>): boolean =>
+export const carriesList = (transaction: Transaction<Evm>, attempt: Attempt<Evm>): boolean =>
   !isNoop(attempt) && requestOf(transaction, attempt).authorization_list !== undefined
 
 /** Whether a node refuses the newest bytes because of the accounts of their authorizations, as geth does in words. */
@@ -288,7 +287,7 @@ const isRefusedForOrder = ({ newest }: Former): boolean =>
  * Whether pools do not keep the newest bytes, which carry authorizations, although a block could take them: geth refuses them in words, or answers
  * a hash and drops them (since 1.17), while an account of theirs has several transactions in its pool. A full pool drops what offers least.
  */
-const isListDropped = (situation: Situation<Evm, Seen>, former: Former): boolean => {
+export const isListDropped = (situation: Situation<Evm, Seen>, former: Former): boolean => {
   const { transaction } = situation
   const { newest } = former
   if (!carriesList(transaction, newest) || isPrivate(transaction, newest)) return false
@@ -319,7 +318,7 @@ export const isHeldByWords = (situation: Situation<Evm, Seen>, former: Former): 
  * Whether the head has waited for its patience, `times` times, since its newest bytes were first sent, or since the last poll that
  * missed them: no block could include them before.
  */
-const hasWaited = (situation: Situation<Evm, Seen>, former: Former, times = 1): boolean => {
+export const hasWaited = (situation: Situation<Evm, Seen>, former: Former, times = 1): boolean => {
   const { view, now } = situation
   const { firstSent } = former.newest
   if (!isHead(situation) || firstSent === undefined) return false
@@ -505,90 +504,6 @@ export const candidates = (
     .map(({ ordinal }) => ordinal)
     .toReversed()
 ]
-
-// A transaction whose given fees, or whose API key's limit, no block takes does not keep those behind it waiting for ever: a no-op uses its nonce, and the
-// request waits without one.
-
-/** Whether others of its lane wait for its nonce, or for room in the window. */
-const hasOthersBehind = ({ lane, rest }: Situation<Evm>): boolean =>
-  rest.inFlight > 1 || (rest.inFlight >= lane.windowSize && rest.survey.open > 1)
-
-/** Whether the request or its API key limits the price. What the relayer's policy limits holds all of the relayer alike. */
-const isLimitedAlone = (request: Request, { figures: { limit } }: Cause): boolean =>
-  givenFees(request) !== undefined || limit === "api_key"
-
-/** How often a transaction has given its nonce up in vain. */
-const isAtLastYield = ({ yields = 0 }: Transaction<Evm>): boolean => yields + 1 >= yielding.atMost
-
-/** Attempts at the nonce with the list of the newest one. */
-const sameList = ({ attempts, newest }: Former): ReadonlyArray<Attempt<Evm>> =>
-  attempts.filter((attempt) => !isNoop(attempt) && attempt.requestVersion === newest.requestVersion)
-
-/** Whether pools have dropped the list although its price was raised before. */
-export const isRaisedInVain = (former: Former): boolean => sameList(former).length > 1
-
-/**
- * A user who keeps the account of an authorization busy does not keep others waiting, whether or not a higher price could still be offered. The
- * patience runs since the list was first sent, so that no raise of the price starts it anew; the newest bytes have one of their own. Undefined: it
- * keeps its nonce.
- */
-export const yieldsToBusy = (situation: Situation<Evm, Seen>, former: Former): Commands<Evm> | undefined => {
-  const { transaction, view, now } = situation
-  const firstSent = sameList(former).find((attempt) => attempt.firstSent !== undefined)?.firstSent
-  if (transaction.intent !== "execute" || firstSent === undefined || !hasWaited(situation, former)) return undefined
-  if (!isListDropped(situation, former) || !hasOthersBehind(situation)) return undefined
-  const speed = speedOf(requestOf(transaction, former.newest))
-  const at = { at: now, height: view.head.number }
-  if (!isPatienceOver(speed, firstSent, at, yielding.patience)) return undefined
-  return [
-    Command.Intend({ intent: "clear", clearCode: "yielding", cause: cause("yielding") }),
-    Command.PollAt({ at: now })
-  ]
-}
-
-/** `blocked`: why a signature that is due is not made. Undefined: it keeps its nonce. */
-export const yieldsNonce = (
-  situation: Situation<Evm, Seen>,
-  { newest }: Former,
-  blocked: Cause
-): Commands<Evm> | undefined => {
-  const { transaction, view, now } = situation
-  const { intent, yields = 0 } = transaction
-  const request = requestOf(transaction, newest)
-  if (intent !== "execute" || !isLimitedAlone(request, blocked) || newest.firstSent === undefined) return undefined
-  // Its authorization would be valid for anybody from then on.
-  if (request.delegate !== undefined) return undefined
-  if (blocked.code !== "below_base_fee" || !isHead(situation) || yields >= yielding.atMost) return undefined
-  const at = { at: now, height: view.head.number }
-  if (!hasOthersBehind(situation) || !isPatienceOver(speedOf(request), newest.firstSent, at, yielding.patience)) {
-    return undefined
-  }
-  return [
-    Command.Intend({ intent: "clear", clearCode: "yielding", cause: { code: "yielding", figures: blocked.figures } }),
-    Command.PollAt({ at: now })
-  ]
-}
-
-/** The no-op is final: the request goes on without a nonce. This is no requeue, because no foreign transaction was there. */
-export const yielded = ({ transaction, view }: Situation<Evm>): Command<Evm> => {
-  const { restored, requeues, yields = 0 } = transaction
-  const given = givenFees(newestRequest(transaction))
-  const baseFee = view._tag === "Seen" ? view.market?.baseFee : undefined
-  const executing = currentAttempts(transaction).findLast((attempt) => !isNoop(attempt))
-  const paid = executing !== undefined && (baseFee === undefined || maxFeeOf(executing.offer.fees) >= baseFee)
-  if (paid && carriesList(transaction, executing) && !restored) {
-    return isAtLastYield(transaction)
-      ? finish<Evm>({ state: "failed", cause: cause("authority_busy") })
-      : Command.Requeue({ restored, requeues, yields: yields + 1, cause: cause("authority_busy") })
-  }
-  const base = baseFee === undefined ? {} : { base_fee: baseFee }
-  const priced =
-    given === undefined
-      ? cause("gas_price_above_cap", { ...base, limit: "api_key" })
-      : cause("gas_price_below_base_fee", { ...base, price: maxFeeOf(given), limit: "given" })
-  const why = restored ? cause("restored_unproven") : priced
-  return Command.Requeue({ restored, requeues, yields: yields + 1, cause: why })
-}
 
 /** Waits for the next block. */
 export const rows = Rows.make<Evm>(({ terms, now }) => nextBlock(terms.network, now))
