@@ -6,6 +6,7 @@ const rules = "src/networks/evm/rules"
 const test = "test/networks/evm/rules/Delegation.test.ts"
 const calls = "test/networks/evm/rules/Batch.test.ts"
 const checks = "test/networks/evm/chain/EvmDelegates.test.ts"
+const watched = "test/networks/evm/chain/EvmDelegatesWatched.test.ts"
 const api = "test/server/transactions/Delegations.test.ts"
 const crashes = "test/server/lanes/BatchCrashes.test.ts"
 const source = "docs/batches.md"
@@ -295,6 +296,38 @@ export const batch: ReadonlyArray<Mutant> = [
     }
   ]),
   ...inFile("src/networks/evm/chain/EvmDelegates.ts", [
+    {
+      name: "a-change-is-taken-back-by-two-providers",
+      rule: "A provider that is stuck before an upgrade of an executor does not take back that it was changed.",
+      source,
+      before: "if (!differs && !isChanged) return Option.some(first)",
+      after: "if (!differs) return Option.some(first)",
+      test: watched
+    },
+    {
+      name: "contradicting-looks-say-nothing",
+      rule: "Two providers of which one shows a change say nothing about it together.",
+      source,
+      before: "others.find(({ difference }) => (difference !== undefined) === differs)",
+      after: "others[0]",
+      test: watched
+    },
+    {
+      name: "a-provider-without-the-delegation-is-passed-over",
+      rule: "A provider that is stuck before a delegation does not hide that its executor was changed.",
+      source,
+      before: "const others = answersIn(asked).filter(({ isSeen }) => isSeen)",
+      after: "const others = answersIn(asked)",
+      test: watched
+    },
+    {
+      name: "the-next-provider-is-asked-for-a-delegation",
+      rule: "If the first provider is stuck before a delegation, the next one is asked what the account runs.",
+      source,
+      before: "      if (!first.isSeen) {\n",
+      after: "      if (!first.isSeen) return Option.none()\n      if (!first.isSeen) {\n",
+      test: watched
+    },
     {
       name: "an-open-executor-is-refused",
       rule: "A contract that executes calls for strangers is refused.",

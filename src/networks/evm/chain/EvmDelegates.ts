@@ -1,6 +1,7 @@
 // Asks a node about a contract that an account is to delegate to, as if it had delegated: calls with overrides of its state. A contract that
 // the account has delegated to already is asked for what it runs.
 import { Clock, Effect, Option, Predicate, Schema } from "effect"
+import { answersIn } from "../../../server/chains/Providers.ts"
 import type { Providers } from "../../../server/chains/Providers.ts"
 import type { RpcAnswer } from "../../../server/chains/RpcBatch.ts"
 import { answeredFailure } from "../../../server/chains/RpcFailure.ts"
@@ -244,25 +245,48 @@ interface Look {
   readonly difference?: string | undefined
 }
 
-/** Asks a second provider before it says that something has changed. */
-const lookAt = Effect.fnUntraced(function* (providers: Providers, account: string, record: DelegationRecord) {
-  const ask = Effect.fnUntraced(function* (node: RpcNode) {
-    const [own, count, delegate] = yield* Effect.all(
-      [node.call(codeOf(account)), node.call(countAt(account, "latest")), readDelegate(node, record.delegate)],
-      { concurrency: "unbounded" }
-    )
-    const look: Look =
-      count > record.nonce + 1
-        ? { isSeen: true, difference: differenceOf(record, own.toLowerCase(), delegate) }
-        : { isSeen: false }
-    return look
-  })
+/** What one provider shows. */
+const lookAt = Effect.fnUntraced(function* (node: RpcNode, account: string, record: DelegationRecord) {
+  const [own, count, delegate] = yield* Effect.all(
+    [node.call(codeOf(account)), node.call(countAt(account, "latest")), readDelegate(node, record.delegate)],
+    { concurrency: "unbounded" }
+  )
+  const look: Look =
+    count > record.nonce + 1
+      ? { isSeen: true, difference: differenceOf(record, own.toLowerCase(), delegate) }
+      : { isSeen: false }
+  return look
+})
+
+/**
+ * What two providers agree on, if more than one has the delegation. Fails if none has it. None: they disagree. That nothing differs is believed of
+ * one, unless a change was found before (`isChanged`): a provider that is stuck shows for ever what was there before the change.
+ */
+const agreedLook = Effect.fnUntraced(function* (
+  providers: Providers,
+  account: string,
+  record: DelegationRecord,
+  isChanged: boolean
+) {
+  const ask = (node: RpcNode) => lookAt(node, account, record)
   return yield* providers.first(
     Effect.fnUntraced(function* (node) {
       const first = yield* ask(node)
-      if (first.difference === undefined) return first
-      const second = yield* providers.second(node, ask)
-      return second === undefined || second === "not_configured" ? first : second
+      if (!first.isSeen) {
+        return yield* answeredFailure("refused", "does not have the delegation").of("eth_getTransactionCount")
+      }
+      const differs = first.difference !== undefined
+      if (!differs && !isChanged) return Option.some(first)
+      // Of a change, any other is asked until one shows it too; that it is gone, the next one that has the delegation has to show.
+      const asked = yield* providers.others(
+        node,
+        ask,
+        (look) => look.isSeen && (!differs || look.difference !== undefined)
+      )
+      if (asked.length === 0) return Option.some(first)
+      const others = answersIn(asked).filter(({ isSeen }) => isSeen)
+      if (differs && others.length === 0) return Option.some(first)
+      return Option.fromUndefinedOr(others.find(({ difference }) => (difference !== undefined) === differs))
     })
   )
 })
@@ -272,11 +296,12 @@ export const watchDelegation = Effect.fnUntraced(function* (providers: Providers
   const [{ address, watched }] = lane.accounts
   const record = recordIn(lane)
   if (record === undefined) return undefined
-  const found = yield* Effect.option(lookAt(providers, address, record))
-  if (Option.isNone(found) || !found.value.isSeen) return undefined
+  const sequence = BigInt(record.nonce)
+  const isChanged = watched?.sequence === sequence && watched.changed !== undefined
+  const found = Option.flatten(yield* Effect.option(agreedLook(providers, address, record, isChanged)))
+  if (Option.isNone(found)) return undefined
   const at = yield* Clock.currentTimeMillis
   const { difference } = found.value
-  const sequence = BigInt(record.nonce)
   const isKnown = watched?.sequence === sequence && watched.changed === difference
   const seen: Watched = {
     sequence,
