@@ -237,6 +237,12 @@ export interface Watched {
   readonly since?: Moment
 }
 
+export const isSameWatched = (one: Watched | undefined, other: Watched | undefined): boolean =>
+  one?.sequence === other?.sequence &&
+  one?.at === other?.at &&
+  one?.changed === other?.changed &&
+  one?.since === other?.since
+
 /** What the ledger has of a lane. */
 export interface Lane<F extends Family = Family> {
   readonly generation: number

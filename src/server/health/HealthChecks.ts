@@ -137,10 +137,19 @@ const makeHealthChecks = Effect.fnUntraced(function* (options: HealthCheckOption
   const count = (network_type: NetworkType | "unknown", outcome: Outcome | Superseded | "defect") =>
     Metric.update(Metric.withAttributes(healthChecksTotal, { network_type, outcome }), 1)
 
-  /** What was seen, with the event that reports a change. */
-  const noteWatched = Effect.fnUntraced(function* (id: RelayerId, key: LaneKey, seen: Watched, isNew: boolean) {
-    if (isNew) yield* changes.publish("relayer.delegate_changed", (yield* targets.hold(id)).value)
-    yield* ledger.watch(key, seen)
+  /** What was seen, with the event that reports a change. False: another check was faster, and what it has stored stays. */
+  const noteWatched = Effect.fnUntraced(function* (
+    id: RelayerId,
+    key: LaneKey,
+    before: Watched | undefined,
+    seen: Watched,
+    isNew: boolean
+  ) {
+    // The relayer before its lane, as all other code locks them.
+    const relayer = isNew ? (yield* targets.hold(id)).value : undefined
+    const isStored = yield* ledger.watch(key, before, seen)
+    if (isStored && relayer !== undefined) yield* changes.publish("relayer.delegate_changed", relayer)
+    return isStored
   }, transaction)
 
   /**
@@ -158,8 +167,8 @@ const makeHealthChecks = Effect.fnUntraced(function* (options: HealthCheckOption
     if (seen === undefined) return
     const isNew =
       seen.changed !== undefined && !(watched?.sequence === seen.sequence && watched.changed === seen.changed)
-    yield* noteWatched(relayer.id, { chain: found.chain, address }, seen, isNew)
-    if (!isNew) return
+    const isStored = yield* noteWatched(relayer.id, { chain: found.chain, address }, watched, seen, isNew)
+    if (!isNew || !isStored) return
     yield* Metric.update(delegatesChangedTotal, 1)
     yield* Effect.annotateLogs(Effect.logWarning("what an account delegates to has changed"), {
       relayer_id: relayer.id,

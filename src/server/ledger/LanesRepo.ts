@@ -516,10 +516,14 @@ export const make = Effect.gen(function* () {
   /** The same, and reads it by a statement of its own: one that waits for the lock reads the rows of channels as they were before. */
   const findLocked = (key: LaneKey) => Effect.andThen(lock(key), find(key))
 
-  /** Stores what a check has found out about the account of a lane. */
-  const watch = (key: LaneKey, watched: Watched) =>
-    sql`UPDATE lanes l SET watched = ${watchText(watched)}::json WHERE ${named(key)}`.pipe(
-      Effect.asVoid,
+  /** Stores what a check has found out about the account of a lane. False: another check has stored something since `before` was read. */
+  const watch = (key: LaneKey, before: Watched | undefined, watched: Watched) =>
+    sql`
+      UPDATE lanes l SET watched = ${watchText(watched)}::json
+      WHERE ${named(key)}
+        AND l.watched::jsonb IS NOT DISTINCT FROM ${before === undefined ? null : watchText(before)}::jsonb
+      RETURNING 1`.pipe(
+      Effect.map((rows) => rows.length > 0),
       query("LanesRepo.watch")
     )
 

@@ -159,8 +159,8 @@ export class Ledger extends Context.Service<
 
     /** The open transaction of the lane that excludes others by this text, as `Rules.exclusiveOf` says. */
     excluding(key: LaneKey, exclusive: string): Effect.Effect<Option.Option<StoredTransaction>>
-    /** Stores what a check has found out about the account of a lane. */
-    watch(key: LaneKey, watched: Watched): Effect.Effect<void>
+    /** Stores what a check has found out about the account of a lane. False: another check has stored something since `before` was read. */
+    watch(key: LaneKey, before: Watched | undefined, watched: Watched): Effect.Effect<boolean>
     laneById(id: LaneId): Effect.Effect<Option.Option<StoredLane>>
     laneOf(key: LaneKey): Effect.Effect<Option.Option<StoredLane>>
     /** How many transactions of the lane are open. */

@@ -40,6 +40,15 @@ export const fences: ReadonlyArray<Mutant> = [
   ]),
   ...inFile(`${source}/LanesRepo.ts`, [
     {
+      name: "a-slow-check-overwrites-no-newer-one",
+      rule: "A check of a delegation stores nothing if another one has stored something since it began.",
+      source: "docs/batches.md",
+      before: "AND l.watched::jsonb IS NOT DISTINCT FROM ${before === undefined ? null : watchText(before)}::jsonb",
+      after: "AND (${before === undefined ? null : watchText(before)}::jsonb IS NULL OR true)",
+      test: `${tests}/LaneWrites.test.ts`,
+      only: "unless another check has stored something"
+    },
+    {
       name: "fence-has-the-epoch",
       rule: "Each commit checks the epoch of the lane.",
       source: `${failures} 31`,

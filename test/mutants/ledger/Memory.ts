@@ -61,6 +61,16 @@ export const memory: ReadonlyArray<Mutant> = [
       test: `${tests}/LaneWrites.test.ts`
     }
   ]),
+  ...inFile(`${source}/MemoryReading.ts`, [
+    {
+      name: "memory-check-overwrites-no-newer-one",
+      rule: "A check of a delegation stores nothing if another one has stored something since it began.",
+      source: "docs/batches.md",
+      before: "if (row === undefined || !isSameWatched(row.account.watched, before)) return false",
+      after: "if (row === undefined) return false",
+      test: `${tests}/LaneWrites.test.ts`
+    }
+  ]),
   ...inFile(`${source}/MemoryTransactions.ts`, [
     {
       name: "memory-accepts-bytes-once",

@@ -353,3 +353,27 @@ contract("the work of the service in a lane", (it) => {
     })
   )
 })
+
+contract("what a check has found out about an account", (it) => {
+  it.effect("is stored unless another check has stored something since it was read", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      yield* accept(account(1), 1)
+      const { lane, chain } = (yield* claimOne).stored
+      const key = { chain, address: lane.accounts[0].address }
+      const changed = { sequence: 3n, at: 2000, changed: "the code", since: 2000 }
+      const unchanged = { sequence: 3n, at: 1000 }
+      const stored = Effect.map(
+        ledger.laneOf(key),
+        Option.map((found) => found.lane.accounts[0].watched)
+      )
+      assert.isTrue(yield* ledger.watch(key, undefined, unchanged))
+      assert.isTrue(yield* ledger.watch(key, unchanged, changed))
+      assert.isFalse(yield* ledger.watch(key, unchanged, { ...unchanged, at: 3000 }))
+      assert.isFalse(yield* ledger.watch(key, undefined, unchanged))
+      assert.deepStrictEqual(yield* stored, Option.some(changed))
+      assert.isTrue(yield* ledger.watch(key, changed, { ...unchanged, at: 4000 }))
+      assert.deepStrictEqual(yield* stored, Option.some({ sequence: 3n, at: 4000 }))
+    })
+  )
+})

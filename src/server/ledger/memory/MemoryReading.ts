@@ -5,6 +5,7 @@ import { waits } from "../../../networks/core/Cause.ts"
 import { present } from "../../../networks/core/Presentation.ts"
 import { reservationOf } from "../../../networks/core/Queue.ts"
 import type { LaneKey } from "../../../networks/core/Rules.ts"
+import { isSameWatched } from "../../../networks/core/Transaction.ts"
 import type { State, Watched } from "../../../networks/core/Transaction.ts"
 import { maxCountedTransactions, TransactionNotFound } from "../../../networks/core/TransactionValues.ts"
 import type { Moment, TransactionId } from "../../../networks/core/TransactionValues.ts"
@@ -302,10 +303,12 @@ export const make = Effect.gen(function* () {
             ?.stored
         )
       ),
-    watch: (key: LaneKey, watched: Watched) =>
+    watch: (key: LaneKey, before: Watched | undefined, watched: Watched) =>
       read(() => {
         const row = rows.find(key)
-        if (row !== undefined) rows.setAccount({ ...row, account: { ...row.account, watched } })
+        if (row === undefined || !isSameWatched(row.account.watched, before)) return false
+        rows.setAccount({ ...row, account: { ...row.account, watched } })
+        return true
       }),
     laneCodeOf: (of: RelayerOnNetwork) => read(() => laneOf(keyOf(of))?.code),
     laneOn: (of: RelayerOnNetwork) =>
