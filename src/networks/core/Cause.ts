@@ -408,6 +408,20 @@ export const noAnswers = (figures: Pick<Figures, "host" | "error">): Words => ({
   next: "The service asks them again after a pause. More RPC URLs help."
 })
 
+/** One provider has an opinion, and no other one. */
+export const noOpinion = ({
+  host = "another provider",
+  error,
+  decides_at
+}: Pick<Figures, "host" | "error" | "decides_at">): Words => ({
+  reason: `One provider shows how it ends, and no other one has an opinion: ${host} does not have one${because(error)}.`,
+  next: `${
+    decides_at === undefined
+      ? "It waits until another provider has an opinion, because `finality_by_one` of the network is `never`."
+      : `It is decided when another provider has an opinion, or at ${moment(decides_at)} by the one that is left.`
+  } Correct that RPC URL, set its weight to 0, or add a third one.`
+})
+
 /** Codes that mean the same on all networks. */
 const neutral = {
   relayer_paused: () => ({
@@ -437,14 +451,7 @@ const neutral = {
   }),
   providers_unavailable: noAnswers,
   rate_limited: tooManyRequests,
-  second_provider_missing: ({ host = "another provider", error, decides_at }) => ({
-    reason: `One provider shows how it ends, and no other one has an opinion: ${host} does not have one${because(error)}.`,
-    next: `${
-      decides_at === undefined
-        ? "It waits until another provider has an opinion, because `finality_by_one` of the network is `never`."
-        : `It is decided when another provider has an opinion, or at ${moment(decides_at)} by the one that is left.`
-    } Correct that RPC URL, set its weight to 0, or add a third one.`
-  }),
+  second_provider_missing: noOpinion,
   policy_changed: () => final("The relayer's policy, or a limit of the API key, no longer allowed it."),
   deadline_passed: () => final("Its deadline passed before it was executed; it has no effect."),
   canceled: () => final("It was canceled and has no effect.")

@@ -184,8 +184,24 @@ export const batch: ReadonlyArray<Mutant> = [
       name: "an-operator-is-asked-about-an-unknown-effect",
       rule: "A transaction whose effect no provider shows for two minutes is a question to an operator.",
       source,
-      before: `before?.code === "effect_unproven" || now - since >= statePatience`,
-      after: `before?.code === "effect_unproven" && now - since >= statePatience`,
+      before: `code === "effect_unproven" || now >= until`,
+      after: `code === "effect_unproven" && now >= until`,
+      test
+    },
+    {
+      name: "another-outage-is-no-unknown-effect",
+      rule: "An operator is not asked about an effect before providers were asked for it for two minutes.",
+      source,
+      before: `(isSame ? figures.until : undefined) ?? now + statePatience`,
+      after: `figures.until ?? now + statePatience`,
+      test
+    },
+    {
+      name: "a-doubted-effect-is-not-given-up",
+      rule: "An operator cannot end a transaction as failed while a provider shows what it did.",
+      source,
+      before: "  if (doubt !== undefined) return hold(situation, cause(doubt, { block }))\n",
+      after: "",
       test
     },
     {
@@ -418,6 +434,22 @@ export const batch: ReadonlyArray<Mutant> = [
     }
   ]),
   ...inFile("src/networks/evm/lane/EvmDelegating.ts", [
+    {
+      name: "any-provider-proves-an-effect",
+      rule: "An effect that another provider shows is not doubted because the first one does not show it.",
+      source,
+      before: "      if (second === expected) return { code: expected }\n",
+      after: "",
+      test: "test/networks/evm/lane/EvmDelegating.test.ts"
+    },
+    {
+      name: "all-providers-are-asked-for-an-effect",
+      rule: "A provider with a third code does not hide that the next one shows the effect.",
+      source,
+      before: "read, (other) => other === code || other === expected)",
+      after: "read)",
+      test: "test/networks/evm/lane/EvmDelegating.test.ts"
+    },
     {
       name: "later-nonces-may-have-changed-the-code",
       rule: "The present code says nothing about an old block if the account has used nonces since.",

@@ -2,13 +2,14 @@
 import { Effect, Redacted, Result } from "effect"
 import { randomBytes } from "node:crypto"
 import type { Providers } from "../../../server/chains/Providers.ts"
+import type { RpcFailure } from "../../../server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../server/chains/RpcNode.ts"
 import * as LocalKey from "../../../server/signers/backends/LocalKey.ts"
 import * as EvmBytes from "../chain/EvmBytes.ts"
 import * as EvmCalls from "../chain/EvmCalls.ts"
 import { emptyAccount } from "../chain/EvmEstimates.ts"
 import { forNodes } from "../rules/Authorizations.ts"
-import type { CodeQuery } from "../rules/Delegates.ts"
+import type { CodeQuery, FoundCode } from "../rules/Delegates.ts"
 import type { Estimate } from "../rules/Evm.ts"
 import { delegationCallGas } from "../rules/EvmNumbers.ts"
 
@@ -65,19 +66,21 @@ const readCode = Effect.fnUntraced(function* (
 })
 
 /**
- * The code of an account at a height. That it is another one than `expected` is believed only if a second provider has the same: a caller
- * would send calls again that were made. Undefined: it is not known.
+ * The code of an account at a height. One provider is enough for the expected one, whichever it is. That it is another one is believed only if a
+ * second provider has the same: a caller would send calls again that were made. A single configured provider is believed.
  */
 export const codeAt = Effect.fnUntraced(function* (providers: Providers, address: string, query: HeightQuery) {
   const { expected } = query
   const read = (node: RpcNode) => readCode(node, address, query)
   const agreed = providers.first(
-    Effect.fnUntraced(function* (node) {
+    Effect.fnUntraced(function* (node): Effect.fn.Return<FoundCode, RpcFailure> {
       const code = yield* read(node)
-      if (code === expected) return code
-      const second = yield* providers.second(node, read)
-      return second === "not_configured" || second === code ? code : undefined
+      if (code === expected) return { code }
+      const second = yield* providers.second(node, read, (other) => other === code || other === expected)
+      if (second === "not_configured" || second === code) return { code }
+      if (second === expected) return { code: expected }
+      return { doubt: second === undefined ? "second_provider_missing" : "providers_disagree" }
     })
   )
-  return yield* Effect.orElseSucceed(agreed, () => undefined)
+  return yield* Effect.orElseSucceed(agreed, (): FoundCode => ({}))
 })

@@ -235,19 +235,19 @@ const findCode = Effect.fnUntraced(function* (
   { count, expected, ordinal, receipt }: Ask<"CodeAt">
 ) {
   const providers = yield* providersOf(context, relayer)
-  const code = yield* codeAt(providers, context.address, {
+  const found = yield* codeAt(providers, context.address, {
     height: receipt.height,
     expected,
     count,
     head: seen.head.number
   })
-  const known = { ...receipt, details: { ...receipt.details, ...present("code", code) } }
+  const known = { ...receipt, details: { ...receipt.details, ...present("code", found.code) } }
   const before = seen.sights.get(ordinal)
   const sights =
     before?._tag === "Receipt"
       ? new Map([...seen.sights, [ordinal, { ...before, receipt: known }] as const])
       : seen.sights
-  return { seen: { ...seen, sights, codeAt: present("code", code) } } satisfies Finding<Evm>
+  return { seen: { ...seen, sights, codeAt: found } } satisfies Finding<Evm>
 })
 
 const answerInquiry = (

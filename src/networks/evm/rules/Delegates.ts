@@ -39,6 +39,12 @@ export interface CodeQuery {
   readonly count: number
 }
 
+/** What providers have of it. `doubt`: why what one has is not believed. Neither: no provider shows it. */
+export interface FoundCode {
+  readonly code?: string
+  readonly doubt?: "second_provider_missing" | "providers_disagree"
+}
+
 export const isSameState = (one: Partial<DelegateState>, other: Partial<DelegateState>): boolean =>
   one.codeHash === other.codeHash && one.implementation === other.implementation && one.beacon === other.beacon
 

@@ -203,8 +203,8 @@ export const askCode = (
 ]
 
 /**
- * How a transaction ends whose effect depends on the code of its account. Undefined: as its receipt says. `unknown`: no provider has the state
- * at that block, and the account runs something else by now.
+ * How a transaction ends whose effect depends on the code of its account. Undefined: as its receipt says. `unknown`: the state at that block is
+ * not shown by as many providers as it needs, and what the account runs by now proves nothing.
  */
 export const judgedByCode = (
   { transaction, lane, view }: Situation<Evm, Seen>,
@@ -226,13 +226,20 @@ export const judgedByCode = (
     : finish({ state: "failed", cause: cause("delegation_without_effect", { block }) })
 }
 
-/** No provider shows the state at the block. It is asked for with each poll; an operator is asked if none comes back. */
+/**
+ * No provider shows the state at the block, or not enough of them show the same. It is asked for with each poll; an operator is asked if none comes
+ * back. Another outage, which has the same code, does not count: the figures say until when this one is waited for.
+ */
 export const unjudged = (situation: Situation<Evm, Seen>, block: number): Commands<Evm> => {
-  const { transaction, now } = situation
-  const { cause: before, causeSince } = transaction
-  const since = before?.code === "providers_unavailable" ? causeSince : now
-  const isAsked = before?.code === "effect_unproven" || now - since >= statePatience
-  return hold(situation, cause(isAsked ? "effect_unproven" : "providers_unavailable", { block }))
+  const { transaction, view, now } = situation
+  const { doubt } = view.codeAt ?? {}
+  if (doubt !== undefined) return hold(situation, cause(doubt, { block }))
+  const { code, figures = {} } = transaction.cause ?? {}
+  const isSame = code === "providers_unavailable" && figures.block === block
+  const until = (isSame ? figures.until : undefined) ?? now + statePatience
+  return code === "effect_unproven" || now >= until
+    ? hold(situation, cause("effect_unproven", { block }))
+    : hold(situation, cause("providers_unavailable", { block, until }))
 }
 
 const notSentAgain =

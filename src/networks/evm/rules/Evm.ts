@@ -12,7 +12,7 @@ import type { Moment, Point, Speed } from "../../core/TransactionValues.ts"
 import type { AuthorityState, SignedAuthorization } from "./Authorizations.ts"
 import { valueOfCalls } from "./Batch.ts"
 import type { BatchCall } from "./Batch.ts"
-import type { CodeQuery, DelegationFacts, DelegationRecord, DelegationStage } from "./Delegates.ts"
+import type { CodeQuery, DelegationFacts, DelegationRecord, DelegationStage, FoundCode } from "./Delegates.ts"
 import { absencesBeforeRebroadcast } from "./EvmNumbers.ts"
 import type { NetworkNumbers } from "./EvmNumbers.ts"
 import type { EvmTransaction, NonceState, ReplaceEvmTransaction, SendEvmTransaction, Simulation } from "./EvmSchemas.ts"
@@ -296,7 +296,7 @@ export interface Seen {
   /** The code of the account, in lower case, as this poll has read it. Absent: it is not known. */
   readonly code?: string
   /** The code at the block of the receipt. Absent: this poll did not ask. */
-  readonly codeAt?: { readonly code?: string }
+  readonly codeAt?: FoundCode
   /** For the newest version of the request. */
   readonly estimate?: Estimate
   /** Gas that a no-op needs on this chain and account. */

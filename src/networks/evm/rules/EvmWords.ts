@@ -8,6 +8,7 @@ import {
   hashed,
   neverByTime,
   noAnswers,
+  noOpinion,
   number,
   operator,
   times,
@@ -283,11 +284,19 @@ const flying = {
     next: "It fails when the block is final. If the chain drops the block, it is sent again."
   }),
   effect_unproven: ({ block }) => ({
-    reason: `It is in block ${number(block)}. What it did depends on the code that the account had there: no provider has the state of that block any more, and the account runs other code by now.`,
+    reason: `It is in block ${number(block)}. What it did depends on the code that the account had there: no provider shows the state of that block, and the code that the account has by now does not prove it.`,
     next: `It is asked for again with each block: an RPC URL of an archive node shows it. ${operator} \`give_up\` ends it as \`failed\`. Look at the block first: its calls may have been made.`
   }),
+  // About a receipt, it names the provider that should have an opinion.
+  second_provider_missing: (figures) =>
+    figures.host === undefined
+      ? {
+          reason: `It is in block ${number(figures.block)}. According to one provider, the account had other code there than it needed, and no other provider shows the state of that block.`,
+          next: `${neverByTime} It is decided when another provider shows the state: an RPC URL of an archive node does. A weight of 0 for the others lets that provider decide alone.`
+        }
+      : noOpinion(figures),
   providers_disagree: ({ block, host = "another provider" }) => ({
-    reason: `It is mined in block ${number(block)} according to one provider, but ${host} has another block there, or another receipt. No other provider agrees with either.`,
+    reason: `It is mined in block ${number(block)} according to one provider, but ${host} has another block there, another receipt, or other code of the account. No other provider agrees with either.`,
     next: `${neverByTime} An operator must find out which provider is wrong, and set its weight to 0 or add a third RPC URL.`
   }),
   chain_stalled: ({ newest_block, stalled_since }) => ({

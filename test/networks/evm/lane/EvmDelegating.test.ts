@@ -42,21 +42,34 @@ const find = Effect.fnUntraced(function* (...shown: ReadonlyArray<Shown>) {
 describe("the code of an account at a block whose state is dropped", () => {
   it.effect("is that of the newest block if the account has used no nonce since", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* find({ code, count: 6 }), code)
-      assert.strictEqual(yield* find({ code: "0x", count: 6 }, { code: "0x", count: 6 }), "0x")
+      assert.deepStrictEqual(yield* find({ code, count: 6 }), { code })
+      assert.deepStrictEqual(yield* find({ code: "0x", count: 6 }), { code: "0x" })
+      assert.deepStrictEqual(yield* find({ code: "0x", count: 6 }, { code: "0x", count: 6 }), { code: "0x" })
     })
   )
 
   it.effect("is not known if the account has used a nonce since", () =>
     Effect.gen(function* () {
-      assert.isUndefined(yield* find({ code: "0x", count: 7 }, { code: "0x", count: 7 }))
+      assert.deepStrictEqual(yield* find({ code: "0x", count: 7 }, { code: "0x", count: 7 }), {})
     })
   )
 
   it.effect("is another one than expected only if a second provider has the same", () =>
     Effect.gen(function* () {
-      assert.isUndefined(yield* find({ code: "0x", count: 6 }, { code: "0x", count: 7 }))
-      assert.isUndefined(yield* find({ code: "0x", count: 6 }, { code, count: 6 }))
+      const missing = { doubt: "second_provider_missing" } as const
+      assert.deepStrictEqual(yield* find({ code: "0x", count: 6 }, { code: "0x", count: 7 }), missing)
+      const [none, third] = [{ code: "0x", count: 6 } as const, { code: "0x6000", count: 6 } as const]
+      assert.deepStrictEqual(yield* find(none, third), { doubt: "providers_disagree" })
+      assert.deepStrictEqual(yield* find(none, third, none), { code: "0x" })
+    })
+  )
+
+  it.effect("is the expected one if any provider shows it, although the first one shows another", () =>
+    Effect.gen(function* () {
+      const none = { code: "0x", count: 6 } as const
+      assert.deepStrictEqual(yield* find(none, { code, count: 6 }), { code })
+      assert.deepStrictEqual(yield* find(none, { code: "0x6000", count: 6 }, { code, count: 6 }), { code })
+      assert.deepStrictEqual(yield* find({ code, count: 6 }, none, none), { code })
     })
   )
 })

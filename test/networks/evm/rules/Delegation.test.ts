@@ -2,6 +2,7 @@
 import { Option, Result, Struct } from "effect"
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/networks/core/Cause.ts"
+import type { Cause } from "../../../../src/networks/core/Cause.ts"
 import { noDelegate } from "../../../../src/networks/evm/rules/Authorizations.ts"
 import { encodeExecute } from "../../../../src/networks/evm/rules/Batch.ts"
 import { firstOffer } from "../../../../src/networks/evm/rules/Costs.ts"
@@ -478,13 +479,28 @@ describe("what a lane remembers", () => {
 
 describe("what nobody knows the effect of", () => {
   const view = later(2, { minedAt: agreed(), codeAt: {}, code: "0x" })
-  const after = (code: "providers_unavailable" | "effect_unproven", milliseconds: number) =>
-    summary(commandsOf({ ...executed(), cause: cause(code), causeSince: now }, delegated(), view, now + milliseconds))
+  const holdAfter = (before: Cause, at: number, seen = view) =>
+    only(commandsOf({ ...executed(), cause: before, causeSince: now - 600_000 }, delegated(), seen, at), "Hold").cause
+  const asking = cause("providers_unavailable", { block: 100, until: now + 120_000 })
 
   it("is asked for again, and is a question to an operator after two minutes", () => {
-    assert.strictEqual(after("providers_unavailable", 119_999), "Hold transaction providers_unavailable")
-    assert.strictEqual(after("providers_unavailable", 120_000), "Hold transaction effect_unproven")
-    assert.strictEqual(after("effect_unproven", 0), "Hold transaction effect_unproven")
+    assert.deepStrictEqual(holdAfter(cause("mined_waiting"), now), asking)
+    assert.deepStrictEqual(holdAfter(asking, now + 119_999), asking)
+    assert.strictEqual(holdAfter(asking, now + 120_000).code, "effect_unproven")
+    assert.strictEqual(holdAfter(cause("effect_unproven", { block: 100 }), now).code, "effect_unproven")
+  })
+
+  it("is waited for two minutes, however long another outage lasted before", () => {
+    assert.deepStrictEqual(holdAfter(cause("providers_unavailable", { until: now - 1 }), now), asking)
+    assert.deepStrictEqual(holdAfter(cause("providers_unavailable"), now), asking)
+    assert.deepStrictEqual(holdAfter(cause("providers_unavailable", { block: 99, until: now - 1 }), now), asking)
+  })
+
+  it("is no question to an operator if a provider shows it and another one is missing or contradicts", () => {
+    for (const doubt of ["second_provider_missing", "providers_disagree"] as const) {
+      const doubted = { ...view, codeAt: { doubt } }
+      assert.deepStrictEqual(holdAfter(asking, now + 120_000, doubted), cause(doubt, { block: 100 }))
+    }
   })
 
   it("ends by a proof that comes later", () => {

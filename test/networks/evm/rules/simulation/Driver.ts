@@ -58,11 +58,14 @@ const answerOf = (
     case "RevertsNow":
       return { revertsNow: {} }
     case "CodeAt": {
-      const code = codeAt(world, reading, question)
+      const found = codeAt(world, reading, question)
       const { ordinal, receipt } = question
-      const known = { ...receipt, details: { ...receipt.details, ...(code === undefined ? {} : { code }) } }
+      const known = {
+        ...receipt,
+        details: { ...receipt.details, ...(found.code === undefined ? {} : { code: found.code }) }
+      }
       return {
-        codeAt: code === undefined ? {} : { code },
+        codeAt: found,
         ...(transaction.mined === undefined
           ? { sights: new Map([[ordinal, { _tag: "Receipt", receipt: known }]]) }
           : {})

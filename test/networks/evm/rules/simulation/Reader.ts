@@ -11,6 +11,7 @@ import {
   withAbsence,
   withSight
 } from "../../../../../src/networks/evm/rules/Evm.ts"
+import type { FoundCode } from "../../../../../src/networks/evm/rules/Delegates.ts"
 import type {
   Evm,
   Question,
@@ -241,20 +242,24 @@ export const findTaker = (world: World, reading: Reading, nonce: number): TakerE
 }
 
 /**
- * The code of the account at a height, as `codeAt` of the lane asks for it: that the effect is not there is believed only if both providers say
- * so.
+ * The code of the account at a height, as `codeAt` of the lane asks for it: that the effect is there is believed of any provider, that it is not
+ * only if both say so.
  */
 export const codeAt = (
   world: World,
   reading: Reading,
   { count, expected, receipt: { height } }: Extract<Question, { readonly _tag: "CodeAt" }>
-): string | undefined => {
+): FoundCode => {
   const [first, second] = pairOf(world, reading).map(({ chain }) => {
     if (hasState(world, chain, height)) return codeIn(chain.slice(0, height + 1))
     return height < chain.length && countOf(chain) <= count ? codeIn(chain) : undefined
   })
-  if (first === undefined || first === expected || !world.hasSecond) return first
-  return first === second ? first : undefined
+  const answers = (world.hasSecond ? [first, second] : [first]).filter((code) => code !== undefined)
+  const [code, other] = answers
+  if (code === undefined) return {}
+  if (answers.includes(expected)) return { code: expected }
+  if (!world.hasSecond || code === other) return { code }
+  return { doubt: other === undefined ? "second_provider_missing" : "providers_disagree" }
 }
 
 /** Whether the honest provider has no receipt of an attempt: all are asked. */
