@@ -435,6 +435,14 @@ export const batch: ReadonlyArray<Mutant> = [
   ]),
   ...inFile("src/networks/evm/lane/EvmDelegating.ts", [
     {
+      name: "an-older-state-says-nothing-about-a-block",
+      rule: "A state in which the account has not used the nonce of a transaction does not say what it did.",
+      source,
+      before: "return now > nonce && now <= count ? code",
+      after: "return now <= count ? code",
+      test: "test/networks/evm/lane/EvmDelegating.test.ts"
+    },
+    {
       name: "any-provider-proves-an-effect",
       rule: "An effect that another provider shows is not doubted because the first one does not show it.",
       source,
@@ -454,8 +462,8 @@ export const batch: ReadonlyArray<Mutant> = [
       name: "later-nonces-may-have-changed-the-code",
       rule: "The present code says nothing about an old block if the account has used nonces since.",
       source,
-      before: "return now <= count ? code : yield* Effect.fromResult(then)",
-      after: "return now >= 0 ? code : yield* Effect.fromResult(then)",
+      before: "return now > nonce && now <= count ? code : yield* Effect.fromResult(then)",
+      after: "return now > nonce ? code : yield* Effect.fromResult(then)",
       test: "test/networks/evm/lane/EvmDelegating.test.ts"
     }
   ]),

@@ -49,12 +49,13 @@ interface HeightQuery extends CodeQuery {
 
 /**
  * Nodes drop old states. The one of the newest block shows the same code if the count is not higher there: nothing has changed the code since.
+ * A lower count is of a state before the block, which a provider that lags or lies shows.
  * Both are read at one height, so that two back ends of a provider cannot differ.
  */
 const readCode = Effect.fnUntraced(function* (
   node: RpcNode,
   address: string,
-  { count, head, height }: Omit<HeightQuery, "expected">
+  { count, head, height, nonce }: Omit<HeightQuery, "expected">
 ) {
   const then = yield* Effect.result(node.call(EvmCalls.codeAt(address, height)))
   if (Result.isSuccess(then) || !then.failure.answered || head <= height) return yield* Effect.fromResult(then)
@@ -62,7 +63,7 @@ const readCode = Effect.fnUntraced(function* (
     [node.call(EvmCalls.codeAt(address, head)), node.call(EvmCalls.countAt(address, head))],
     { concurrency: 2 }
   )
-  return now <= count ? code : yield* Effect.fromResult(then)
+  return now > nonce && now <= count ? code : yield* Effect.fromResult(then)
 })
 
 /**

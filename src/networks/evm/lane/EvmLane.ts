@@ -232,12 +232,13 @@ const findRevertsNow = Effect.fnUntraced(function* (context: EvmContext, { row, 
 const findCode = Effect.fnUntraced(function* (
   context: EvmContext,
   { row: { relayer }, seen }: Inquiry<Evm>,
-  { count, expected, ordinal, receipt }: Ask<"CodeAt">
+  { count, expected, nonce, ordinal, receipt }: Ask<"CodeAt">
 ) {
   const providers = yield* providersOf(context, relayer)
   const found = yield* codeAt(providers, context.address, {
     height: receipt.height,
     expected,
+    nonce,
     count,
     head: seen.head.number
   })

@@ -35,6 +35,8 @@ export interface DelegationRecord extends DelegationFacts {
 export interface CodeQuery {
   /** The code, in lower case, if the attempt in that block did what it is for. */
   readonly expected: string
+  /** Its nonce. A state in which the account has not used it is older than the block. */
+  readonly nonce: number
   /** Up to this count of the account, nothing has changed its code since the block, because an authorization uses a nonce. */
   readonly count: number
 }

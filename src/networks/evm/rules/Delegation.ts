@@ -197,6 +197,7 @@ export const askCode = (
     receipt,
     // Without a record, no answer is the expected one, which a single provider may give.
     expected: neededCode(transaction, attempt, lane) ?? "",
+    nonce: attemptNonceOf(attempt),
     // The nonce after that of a delegation is used by its authorization, or by what shows that it was not applied.
     count: attemptNonceOf(attempt) + (isJudgedByCode(transaction, attempt) ? 2 : 1)
   })

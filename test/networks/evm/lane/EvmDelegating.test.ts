@@ -36,7 +36,7 @@ const find = Effect.fnUntraced(function* (...shown: ReadonlyArray<Shown>) {
   const nodeAt = (url: string) => (nodes.find((node) => node.url === url) ?? first).node
   const making = makeEvmProviders(nodeAt, urls, { chainId: 31_337 })
   const providers = yield* Effect.provideService(making, Random.Random, inOrder)
-  return yield* codeAt(providers, World.address, { height, expected: code, count: 6, head })
+  return yield* codeAt(providers, World.address, { height, expected: code, nonce: 5, count: 6, head })
 })
 
 describe("the code of an account at a block whose state is dropped", () => {
@@ -51,6 +51,13 @@ describe("the code of an account at a block whose state is dropped", () => {
   it.effect("is not known if the account has used a nonce since", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* find({ code: "0x", count: 7 }, { code: "0x", count: 7 }), {})
+    })
+  )
+
+  it.effect("is not that of a state in which the account has not used the nonce", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* find({ code: "0x", count: 5 }), {})
+      assert.deepStrictEqual(yield* find({ code: "0x", count: 5 }, { code, count: 6 }), { code })
     })
   )
 
