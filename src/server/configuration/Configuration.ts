@@ -47,9 +47,10 @@ const notThisDocument: Violation = {
   message: "is that of a plan of another document, or with other options: plan again"
 }
 
-/** Whether a relayer of the document gets top-ups. */
-const hasTopUps = ({ compared }: Prepared): boolean =>
-  [...compared.values()].some(({ state }) => payerOf(state) !== undefined)
+/** Whether a relayer gets top-ups that the document has, or that the service has and the plan may take away. */
+const hasTopUps = ({ compared }: Prepared, { objects }: Found): boolean =>
+  [...compared.values()].some(({ state }) => payerOf(state) !== undefined) ||
+  objects.some((object) => payerOf(object) !== undefined)
 
 /**
  * Ids of the relayers that lose their payer, or get another one. A payer gets no top-ups, and a target pays none, so that the steps of a plan
@@ -131,7 +132,7 @@ const makeApplying = Effect.fnUntraced(function* (plans: Plans.Plans) {
     const plan = yield* plans.computed(prepared, found, shown)
     const given = yield* stage.given(plan, prepared)
     yield* refuse(plan, prepared, found.objects, given)
-    return { plan, given }
+    return { plan, given, setsTopUps: hasTopUps(prepared, found) }
   })
 
   /** The rows of what the configuration owns after the plan, as far as they change. */
@@ -167,11 +168,16 @@ const makeApplying = Effect.fnUntraced(function* (plans: Plans.Plans) {
   /** What the plan takes from the configuration. Rows of deleted objects are gone with them, except those of built-in networks. */
   const deletedOf = (plan: Plan) => plan.steps.filter(({ action }) => action === "delete")
 
-  const commit = Effect.fnUntraced(function* (request: ApplyConfiguration, prepared: Prepared, staged: Staged) {
+  /** `setsTopUps`: as of the plan of the digest. What has got top-ups since makes the digest another one. */
+  const commit = Effect.fnUntraced(function* (
+    request: ApplyConfiguration,
+    prepared: Prepared,
+    staged: Staged,
+    setsTopUps: boolean
+  ) {
     const { name } = prepared.wanted
     yield* repo.lock(name)
     // Before any row: each change of a top-up takes this lock first, and then rows by their numbers.
-    const setsTopUps = hasTopUps(prepared)
     if (setsTopUps) yield* topUps.lockSettings
     const found = yield* plans.read(prepared, true)
     yield* checkDigest(request, prepared, found)
@@ -201,12 +207,15 @@ const makeApplying = Effect.fnUntraced(function* (plans: Plans.Plans) {
   })
 
   return Effect.fn("Configuration.apply")(function* (request: ApplyConfiguration, prepared: Prepared) {
-    const staged = yield* outboundWork.run(
-      Effect.flatMap(first(request, prepared), ({ given, plan }) =>
-        Effect.map(stage.asked(plan, prepared), (asked) => new Map([...given.staged, ...asked]))
+    const { staged, setsTopUps } = yield* outboundWork.run(
+      Effect.flatMap(first(request, prepared), ({ given, plan, setsTopUps }) =>
+        Effect.map(stage.asked(plan, prepared), (asked) => ({
+          staged: new Map([...given.staged, ...asked]),
+          setsTopUps
+        }))
       ).pipe(inStagingTime(stagingTookLonger))
     )
-    return yield* transaction(commit(request, prepared, staged)).pipe(
+    return yield* transaction(commit(request, prepared, staged, setsTopUps)).pipe(
       Effect.catchTag("ApplyRunning", () => Effect.flatMap(repo.explainLock(prepared.wanted.name), Effect.fail))
     )
   })

@@ -240,6 +240,14 @@ export const topUps: ReadonlyArray<Mutant> = [
   ]),
   ...inFile("src/server/configuration/Configuration.ts", [
     {
+      name: "last-top-ups-leave-before-the-steps",
+      rule: "What an apply changes does not depend on the order of its steps, also if the document has no top-up any more.",
+      source: `${guide}: Set it up`,
+      before: "  objects.some((object) => payerOf(object) !== undefined)",
+      after: "  (objects.length < 0 && objects.some((object) => payerOf(object) !== undefined))",
+      test: "test/server/configuration/TopUps.test.ts"
+    },
+    {
       name: "top-up-roles-move-in-one-apply",
       rule: "What an apply changes about top-ups does not depend on the order of its steps.",
       source: `${guide}: Set it up`,

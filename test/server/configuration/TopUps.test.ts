@@ -108,6 +108,22 @@ layerEach(TestApi.layer())("top-ups in a configuration", (it) => {
     })
   )
 
+  it.effect("a payer is replaced in the apply that takes away the last top-up, whatever the ids are", () =>
+    Effect.gen(function* () {
+      for (const [target, payer] of [
+        ["a", "b"],
+        ["b", "a"]
+      ] as const) {
+        yield* applied(documentOf({ [target]: relayerOf("s1", payer), [payer]: relayerOf("s2") }))
+        assert.deepStrictEqual(yield* stored, [{ target, payer }])
+        const options = { replace: [`relayers.${payer}`] }
+        yield* applied(documentOf({ [target]: relayerOf("s1"), [payer]: relayerOf("s3") }), options)
+        assert.deepStrictEqual(yield* stored, [])
+        yield* applied(documentOf({}), { prune: true })
+      }
+    })
+  )
+
   it.effect("a raised limit and a new payer are marked, and a lower limit is not", () =>
     Effect.gen(function* () {
       const relayers = (from: string, more: object) => ({
