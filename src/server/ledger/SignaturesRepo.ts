@@ -313,7 +313,8 @@ const readPlaces = Rows.all(
 
 /**
  * Seconds after which the last height of a signature is passed, whatever its lane has read: seven days. It is about 150 blocks above the one at
- * which it was given, and no chain that counts heights has stood still for a day (solana: 19 hours in February 2023, status.solana.com).
+ * which it was given. Signatures of solana alone have one, and its main network has never stood still for a day (19 hours in February 2023,
+ * status.solana.com). Of networks of one's own nothing is known: one that stands still for longer forgets signatures that can still land.
  */
 const heightsPass = 7 * 86_400
 
