@@ -366,20 +366,18 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the page of a transac
     Effect.gen(function* () {
       const { open, recorded } = yield* ConsoleWindow
       const undecided = { status: "submitted", code: "nonce_taken_unproven" }
-      const opened = (own: object, scopes: ReadonlyArray<string>) =>
-        open({
-          scopes,
-          answer: ({ path }) =>
-            path === transactionPath ? { ...objectOf(recorded(path)), ...undecided, ...own } : undefined
-        })
       const delegate = executor.toLowerCase()
-      const scopes = ["relayers:read", "transactions:read", "transactions:write"]
+      const scopes = ["relayers:read", "transactions:read", "transactions:write"] as const
       for (const [own, given, isRefused] of [
         [{ delegate }, scopes, true],
         [{}, scopes, false],
         [{ delegate }, ["*"], false]
       ] as const) {
-        const shown = yield* opened(own, given)
+        const shown = yield* open({
+          scopes: given,
+          answer: ({ path }) =>
+            path === transactionPath ? { ...objectOf(recorded(path)), ...undecided, ...own } : undefined
+        })
         yield* Effect.promise(async () => {
           await shown.goto(`transactions/${transactionIds.evm}?relayer=dev-evm`)
           for (const name of ["Send again", "Give up"]) {

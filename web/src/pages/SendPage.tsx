@@ -4,6 +4,7 @@ import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
 import { isOfNetwork } from "../../../src/client/Networks.ts"
 import { delegationOf } from "../data/Delegations.ts"
+import type { Delegation } from "../data/Delegations.ts"
 import type { Failure } from "../data/Failure.ts"
 import { bodyOf } from "../data/FormFields.ts"
 import type { Entered, FormField, Problems } from "../data/FormFields.ts"
@@ -45,9 +46,9 @@ interface Props {
   readonly type: SendingType
 }
 
-const noDelegation = query(Effect.succeed(undefined))
+/** Of accounts of other networks, which do not delegate. */
+const noDelegation = query(Effect.succeed<Delegation>({ is_final: true }))
 
-/** Accounts of other networks do not delegate. */
 const useDelegation = ({ id, network_type }: Relayer) =>
   useQuery(network_type === "evm" ? delegationOf(id) : noDelegation)
 

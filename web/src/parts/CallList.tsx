@@ -7,7 +7,7 @@ import { Code } from "./Copy.tsx"
 
 const text = words.calls
 
-export type ShownCall = Pick<Move, "amount" | "to" | "data">
+type ShownCall = Pick<Move, "amount" | "to" | "data">
 
 interface Props {
   readonly calls: ReadonlyArray<ShownCall>
