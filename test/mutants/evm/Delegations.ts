@@ -307,8 +307,9 @@ export const delegations: ReadonlyArray<Mutant> = [
       name: "a-busy-authority-below-the-market-keeps-nobody-waiting",
       rule: "A list that pools drop gives its nonce up also if the market is above its price.",
       source: document,
-      before: "  if (!isListDropped(situation, former) || !hasOthersBehind(situation)) return undefined\n",
-      after: "  if (!isKeptOut(situation, former) || !hasOthersBehind(situation)) return undefined\n",
+      before: "  const speed = speedOf(requestOf(transaction, former.newest))\n",
+      after:
+        "  const speed = speedOf(requestOf(transaction, former.newest))\n  if ((view.market?.tips.average ?? 0n) > maxFeeOf(former.newest.offer.fees)) return undefined\n",
       test: yieldingTest
     },
     {
