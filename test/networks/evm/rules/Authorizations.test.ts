@@ -30,7 +30,10 @@ import {
   submitted,
   terms
 } from "./Fixtures.ts"
-import { authority, carrying, delegate, entryOf, listed, on, other, replacedBy, to } from "./ListFixtures.ts"
+import { authority, carrying, delegate, entryOf, listed, on, other, replacedBy } from "./ListFixtures.ts"
+
+/** The call goes to the account that signed the entry. */
+const to = authority
 
 const admission = (over: Partial<EvmTerms> = {}) => ({
   now,

@@ -6,7 +6,6 @@ import { request, submitted, terms } from "./Fixtures.ts"
 export const delegate = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
 export const authority = `0x${"a1".repeat(20)}`
 export const other = `0x${"b2".repeat(20)}`
-export const to = authority
 
 export const entryOf = (over: Partial<SignedAuthorization> = {}): SignedAuthorization => ({
   chainId: 31_337,
@@ -21,7 +20,7 @@ export const entryOf = (over: Partial<SignedAuthorization> = {}): SignedAuthoriz
 
 export const on = (over: Parameters<typeof terms>[0] = {}) => terms({ delegates: [delegate], ...over })
 
-export const listed = request({ to, gas_limit: 100_000n, authorization_list: [entryOf()] })
+export const listed = request({ to: authority, gas_limit: 100_000n, authorization_list: [entryOf()] })
 
 export const replacedBy = (...versions: ReadonlyArray<Request>) => submitted({ versions: [request(), ...versions] })
 
