@@ -154,7 +154,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
   "a list of schemas, which are exports of their own": ["effect-relayer/api Errors.any"]
 }
 
-/** JSON that the service passes on as it is, arguments of contracts, and the file of a service account of Google, which Google writes. */
+/** JSON that the service passes on as it is, such as the error of a solana transaction, arguments of contracts, and the file of a service account of Google, which Google writes. */
 const free = new Set([
   "after",
   "args",
@@ -163,6 +163,7 @@ const free = new Set([
   "cause",
   "constructor_args",
   "data",
+  "error",
   "message",
   "payload",
   "policies",
