@@ -32,6 +32,21 @@ const enter = async (shown: Shown, field: string, value: string) =>
 
 const saidOf = (shown: Shown) => textOf(shown.region("Delegation")).replaceAll("Copy", "")
 
+/** Ends the delegation, and sees that nothing is sent before the question, which says `sentence`, is answered. */
+const end = async (shown: Shown, sentence: string) => {
+  await shown.click(await button(shown, "End the delegation…"))
+  const dialog = await question(shown)
+  assert.include(textOf(dialog), sentence)
+  assert.isEmpty(shown.asked)
+  await shown.click(await button(shown, "End it", dialog))
+  await shown.until("the request", () => shown.asked[0])
+  assert.deepStrictEqual(
+    shown.asked.map(({ method, path }) => [method, path]),
+    [["DELETE", path]]
+  )
+  assert.deepStrictEqual(shown.problems, [])
+}
+
 layer(ConsoleWindow.layer, { excludeTestServices: true })("the delegation of a relayer", (it) => {
   it.effect("is set after a second look at account, network and contract, and links its transaction", () =>
     Effect.gen(function* () {
@@ -101,17 +116,7 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the delegation of a r
           "Nonce of the last change7"
         ])
           assert.include(said, part)
-        await shown.click(await button(shown, "End the delegation…"))
-        const dialog = await question(shown)
-        assert.include(textOf(dialog), "queued then fail without a nonce")
-        assert.isEmpty(shown.asked)
-        await shown.click(await button(shown, "End it", dialog))
-        await shown.until("the request", () => shown.asked[0])
-        assert.deepStrictEqual(
-          shown.asked.map(({ method, path }) => [method, path]),
-          [["DELETE", path]]
-        )
-        assert.deepStrictEqual(shown.problems, [])
+        await end(shown, "queued then fail without a nonce")
       })
     })
   )
@@ -129,16 +134,7 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("the delegation of a r
         await shown.goto("relayers/dev-evm/delegation")
         await shown.shows("The service has recorded no delegation", ".tag")
         await shown.shows(/^If somebody else let the account delegate/, "p.mut")
-        await shown.click(await button(shown, "End the delegation…"))
-        const dialog = await question(shown)
-        assert.include(textOf(dialog), "If nobody did, the transaction changes nothing, and costs its fee.")
-        await shown.click(await button(shown, "End it", dialog))
-        await shown.until("the request", () => shown.asked[0])
-        assert.deepStrictEqual(
-          shown.asked.map(({ method, path }) => [method, path]),
-          [["DELETE", path]]
-        )
-        assert.deepStrictEqual(shown.problems, [])
+        await end(shown, "If nobody did, the transaction changes nothing, and costs its fee.")
       })
     })
   )

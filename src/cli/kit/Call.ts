@@ -68,7 +68,7 @@ const createdKey = Effect.fnUntraced(function* () {
   const folder = (yield* Environment.read("DATA_DIR")) ?? usual
   const file = path.join(folder, "api-key")
   if (yield* isThere(file)) return yield* readKey(file)
-  // A person who has started only `dev` does not know that its key is elsewhere.
+  // `effect-relayer dev` keeps its key in a folder of its own.
   const ofDev = path.join(folder, "dev", "api-key")
   const hint = (yield* isThere(ofDev)) ? `, such as --key-file ${ofDev} for effect-relayer dev` : ""
   return yield* CommandFailed.usage(

@@ -131,7 +131,7 @@ const withUnit = (type: unknown) => {
   }
 }
 
-/** The network type of a resource, or that of the unit of what it is told to be sent. */
+/** The network type that a response names. An explanation names none, but the unit of the amount that its account lacks. */
 const typeOf = (data: unknown): unknown => {
   if (Predicate.hasProperty(data, "network_type")) return data.network_type
   const funding = Predicate.hasProperty(data, "funding") ? data.funding : undefined

@@ -390,7 +390,7 @@ export const batch: ReadonlyArray<Mutant> = [
   ...inFile("src/server/ledger/Accepting.ts", [
     {
       name: "a-delegation-is-audited",
-      rule: "The audit log names who has changed what an account delegates to.",
+      rule: "The audit log has a record of each change of a delegation, with the caller who made it.",
       source,
       before: "        ...accountChanges(stored, origin)\n",
       after: "",

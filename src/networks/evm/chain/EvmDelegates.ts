@@ -277,7 +277,7 @@ const agreedLook = Effect.fnUntraced(function* (
       }
       const differs = first.difference !== undefined
       if (!differs && !isChanged) return Option.some(first)
-      // Of a change, any other is asked until one shows it too; that it is gone, the next one that has the delegation has to show.
+      // A change needs any second provider that shows it too. That a former change is gone needs the next provider that has the delegation.
       const asked = yield* providers.others(
         node,
         ask,

@@ -43,7 +43,7 @@ export const estimateDelegation = Effect.fnUntraced(function* (node: RpcNode, ca
 
 interface HeightQuery extends CodeQuery {
   readonly height: number
-  /** Of the newest block. */
+  /** The height of the newest block. */
   readonly head: number
 }
 

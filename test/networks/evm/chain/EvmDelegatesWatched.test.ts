@@ -1,9 +1,8 @@
 // The hourly look at what an account delegates to, asked of providers of which one may be stuck at an old block.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Random } from "effect"
+import { Effect } from "effect"
 import { keccak256 } from "viem"
 import { watchDelegation } from "../../../../src/networks/evm/chain/EvmDelegates.ts"
-import { makeEvmProviders } from "../../../../src/networks/evm/chain/EvmNodes.ts"
 import { codeOf } from "../../../../src/networks/evm/rules/Authorizations.ts"
 import type { Lane, Watched } from "../../../../src/networks/core/Transaction.ts"
 import type { RpcAnswer } from "../../../../src/server/chains/RpcBatch.ts"
@@ -53,19 +52,11 @@ const nodeWith = (chain: Chain.Chain, url: string, { executor, count }: Shown) =
   return node
 }
 
-/** The first provider is asked first. */
-const inOrder = { nextIntUnsafe: () => 0, nextDoubleUnsafe: () => 0.5 }
-
 /** The change that the look finds. `unknown`: it finds nothing out. */
 const look = Effect.fnUntraced(function* (watched: Watched | undefined, ...shown: ReadonlyArray<Shown>) {
   const chain = Chain.make()
   const nodes = shown.map((one, index) => nodeWith(chain, `http://node${index}.example`, one))
-  const urls = nodes.map(({ url }) => ({ url, weight: 100 }))
-  const [first] = nodes
-  if (first === undefined) return assert.fail("no node")
-  const nodeAt = (url: string) => (nodes.find((node) => node.url === url) ?? first).node
-  const making = makeEvmProviders(nodeAt, urls, { chainId: 31_337 })
-  const providers = yield* Effect.provideService(making, Random.Random, inOrder)
+  const providers = yield* World.providersInOrder(nodes)
   const seen = yield* watchDelegation(providers, laneWith(watched))
   return seen === undefined ? "unknown" : (seen.changed ?? "unchanged")
 })

@@ -1,7 +1,6 @@
 // The code that an account had at a block, asked of nodes that have dropped the state of that block.
-import { Effect, Random } from "effect"
+import { Effect } from "effect"
 import { assert, describe, it } from "@effect/vitest"
-import { makeEvmProviders } from "../../../../src/networks/evm/chain/EvmNodes.ts"
 import { codeAt } from "../../../../src/networks/evm/lane/EvmDelegating.ts"
 import * as Chain from "../../../server/lanes/fake/Chain.ts"
 import * as Node from "../../../server/lanes/fake/Node.ts"
@@ -24,18 +23,10 @@ const nodeWith = (chain: Chain.Chain, url: string, shown: { readonly code: strin
 
 type Shown = Parameters<typeof nodeWith>[2]
 
-/** The first provider is asked first. */
-const inOrder = { nextIntUnsafe: () => 0, nextDoubleUnsafe: () => 0.5 }
-
 const find = Effect.fnUntraced(function* (...shown: ReadonlyArray<Shown>) {
   const chain = Chain.make()
   const nodes = shown.map((one, index) => nodeWith(chain, `http://node${index}.example`, one))
-  const urls = nodes.map(({ url }) => ({ url, weight: 100 }))
-  const [first] = nodes
-  if (first === undefined) return assert.fail("no node")
-  const nodeAt = (url: string) => (nodes.find((node) => node.url === url) ?? first).node
-  const making = makeEvmProviders(nodeAt, urls, { chainId: 31_337 })
-  const providers = yield* Effect.provideService(making, Random.Random, inOrder)
+  const providers = yield* World.providersInOrder(nodes)
   return yield* codeAt(providers, World.address, { height, expected: code, nonce: 5, count: 6, head })
 })
 

@@ -59,6 +59,15 @@ export interface Given {
 /** The first that is given is asked first. */
 const inOrder = { nextDoubleUnsafe: () => 0.5, nextIntUnsafe: () => 0 }
 
+/** The providers of these nodes, of which the first one is asked first. */
+export const providersInOrder = ([first, ...others]: ReadonlyArray<Node.Node>) => {
+  if (first === undefined) return assert.fail("no node")
+  const nodes = [first, ...others]
+  const nodeAt = (url: string) => (nodes.find((node) => node.url === url) ?? first).node
+  const urls = nodes.map(({ url }) => ({ url, weight: 100 }))
+  return Effect.provideService(makeEvmProviders(nodeAt, urls, { chainId: 31_337 }), Random.Random, inOrder)
+}
+
 export const networkOf = (over: Given["network"] = {}): typeof EvmNetwork.Type => ({
   id: NetworkId.make("evm:local"),
   name: NetworkName.make("local"),
