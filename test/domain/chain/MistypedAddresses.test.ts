@@ -70,6 +70,19 @@ describe("an address", () => {
     property()
   )
 
+  it("has the same answer each time, also after more addresses than are remembered", () => {
+    const answers = () => [addressFault("evm", right.evm), addressFault("evm", wrong.evm)]
+    const first = answers()
+    assert.isUndefined(first[0])
+    assert.include(first[1] ?? "", "wrong checksum")
+    assert.deepStrictEqual(answers(), first)
+    for (let index = 0; index < 1100; index++) {
+      assert.isUndefined(addressFault("evm", `0x${index.toString(16).padStart(40, "0")}`))
+    }
+    assert.deepStrictEqual(answers(), first)
+    assert.isDefined(addressFault("solana", right.evm), "what is right for one type is not right for another")
+  })
+
   it("of solana is 32 bytes, as sends decode it", () => {
     assert.isUndefined(addressFault("solana", right.solana))
     assert.isUndefined(addressFault("solana", "11111111111111111111111111111111"))
