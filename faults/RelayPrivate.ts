@@ -39,6 +39,10 @@ const requestOf = (slot: number) => ({ ...Counter.requestOf(slot), ...(isPrivate
 const least = 200
 const shortLeast = 1
 
+/** About half of the transactions of the load are public: some of its requests ask for a private one, and the policy makes others private. */
+const leastAccepted = 500
+const shortLeastAccepted = 2 * burst
+
 /** A lane with two normal URLs and two private ones. */
 const makeLane = Effect.fnUntraced(function* (service: Listening) {
   const node = yield* Node.start
@@ -78,6 +82,25 @@ const search = Effect.fnUntraced(function* (
   tally.add("signed bytes at private URLs", secret.every.length)
   tally.expect(leaks.length === 0, `normal URLs get nothing secret: ${leaks.length} times, such as ${leaks[0]}`)
   return count
+})
+
+/** Transactions that are public because the policy and the requests say so. How many the load has depends on the machine. */
+const sendPublic = Effect.fnUntraced(function* ({ tally }: Context, service: Listening, lane: Lane, from: number) {
+  const { node, relayer } = lane
+  const body = { policies: { private_transactions: false } }
+  const { status, text } = yield* service.call(`/api/v1/relayers/${relayer.id}`, { method: "PATCH", body })
+  tally.expect(status === 200, `the policy makes nothing private: ${status} ${text}`)
+  const sent = yield* Effect.forEach(Array.range(from, from + burst - 1), (slot) =>
+    Load.send(service, relayer, slot, {}, { ...Counter.requestOf(slot), gas_limit: 60_000 })
+  )
+  yield* Verdict.settled(service)
+  for (const one of sent) {
+    const { route, status } = yield* Verdict.shown(service, one)
+    tally.expect(route === undefined, `${one.id} is public: ${route}`)
+    tally.expect(status === "confirmed", `${one.id} is public and ends confirmed: ${status}`)
+  }
+  yield* Verdict.checkEffects(tally, node, sent)
+  return sent
 })
 
 /** Every private endpoint is dead: a cancel ends a transaction, and a caller makes another one public. */
@@ -161,19 +184,22 @@ const instances = Effect.fnUntraced(function* (context: Context) {
         one.manners.isDead = false
         yield* Verdict.check(tally, node, read, relayers, load)
         const from = Math.max(...load.accepted.map(({ slot }) => slot)) + 1
-        const { published, sent } = yield* endWithoutThem(context, read, lane, from)
-        const found = yield* search(context, read, lane, [...load.accepted, ...sent], published)
+        const open = yield* sendPublic(context, read, lane, from)
+        const { published, sent } = yield* endWithoutThem(context, read, lane, from + open.length)
+        const all = [...load.accepted, ...open, ...sent]
+        const found = yield* search(context, read, lane, all, published)
         tally.set("private", found)
         const fewest = amount(least, shortLeast)
         tally.expect(found >= fewest, `at least ${fewest} transactions are private: ${found}`)
-        const others = load.accepted.length + sent.length - found
+        const others = all.length - found
         tally.expect(others >= fewest, `at least ${fewest} transactions are public: ${others}`)
       })
     }
   })
 
   const scene: Instances.Scene = { env: Relayers.env, pause: 600, open }
-  yield* Instances.run({ random, tally, listen, kills: amount(30, 3), freezes: amount(4, 1), lease, scene })
+  const faults = { kills: amount(30, 3), freezes: amount(4, 1), least: amount(leastAccepted, shortLeastAccepted) }
+  yield* Instances.run({ random, tally, listen, ...faults, lease, scene })
 })
 
 const copies = 5

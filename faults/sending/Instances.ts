@@ -2,6 +2,7 @@
 // independently of each other; the third one is left alone, so that there is always one that takes over.
 import { Effect } from "effect"
 import type { Scope } from "effect"
+import { until } from "../../testkit/process/Folder.ts"
 import type { Listening } from "../../testkit/process/Service.ts"
 import type { Context } from "../Case.ts"
 import { make } from "../Random.ts"
@@ -55,6 +56,8 @@ interface Options extends Pick<Context, "random" | "tally"> {
   readonly scene?: Scene
   /** Milliseconds between two requests of one sender. Absent: those of the scene. */
   readonly pause?: number
+  /** Transactions that callers send. The faults are spread over them. Absent: as many as arrive during the faults. */
+  readonly least?: number
 }
 
 /** Milliseconds between two requests of one sender, if the scene has no other. */
@@ -71,7 +74,7 @@ const shuffled = (random: Random, faults: ReadonlyArray<Fault>): ReadonlyArray<F
     .map(({ fault }) => fault)
 
 export const run = Effect.fnUntraced(function* (options: Options) {
-  const { kills, freezes, lease, random, tally, scene = evm(options.tally) } = options
+  const { kills, freezes, lease, random, tally, scene = evm(options.tally), least = 0 } = options
   /** If the database does not answer for seconds, as on a machine that stalls, the start says so and ends. Then it is started again. */
   const listen = (env: Record<string, string>) =>
     Effect.catchDefect(options.listen(env), (defect) => {
@@ -106,9 +109,18 @@ export const run = Effect.fnUntraced(function* (options: Options) {
     yield* Effect.sleep(lease + random.int(200, 1000)).pipe(Effect.ensuring(kill("SIGCONT")))
   })
 
+  /** Waits until callers have this share of their transactions. */
+  const accepted = (share: number) =>
+    until(
+      "accepted transactions",
+      Effect.sync(() => (load.accepted.length >= least * share ? true : undefined)),
+      "3 minutes"
+    )
+
   /** `random` is its own, so that its choices do not depend on the other instance. */
   const disturb = Effect.fnUntraced(function* (which: 0 | 1, faults: ReadonlyArray<Fault>, random: Random) {
-    for (const fault of faults) {
+    for (const [index, fault] of faults.entries()) {
+      yield* accepted(index / faults.length)
       yield* Effect.sleep(random.int(0, 500))
       yield* fault === "kill" ? kill(which, random) : freeze(which, random)
       tally.add(`${fault}s`)
@@ -121,6 +133,7 @@ export const run = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.all([disturb(0, faults.slice(0, half), own()), disturb(1, faults.slice(half), own())], {
     concurrency: 2
   })
+  yield* accepted(1)
   yield* stop
   yield* check(undisturbed, load)
 })
