@@ -56,7 +56,7 @@ interface Options extends Pick<Context, "random" | "tally"> {
   readonly scene?: Scene
   /** Milliseconds between two requests of one sender. Absent: those of the scene. */
   readonly pause?: number
-  /** Transactions that callers send. The faults are spread over them. Absent: as many as arrive during the faults. */
+  /** The load goes on until so many transactions are accepted, and the faults are spread over it. Absent: it ends with the last fault. */
   readonly least?: number
 }
 
@@ -109,7 +109,7 @@ export const run = Effect.fnUntraced(function* (options: Options) {
     yield* Effect.sleep(lease + random.int(200, 1000)).pipe(Effect.ensuring(kill("SIGCONT")))
   })
 
-  /** Waits until callers have this share of their transactions. */
+  /** Waits until this share of the transactions is accepted. */
   const accepted = (share: number) =>
     until(
       "accepted transactions",

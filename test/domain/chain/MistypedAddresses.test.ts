@@ -70,7 +70,7 @@ describe("an address", () => {
     property()
   )
 
-  it("has the same answer each time, also after more addresses than are remembered", () => {
+  it("gets the same answer each time, also after more addresses than the service remembers", () => {
     const answers = () => [addressFault("evm", right.evm), addressFault("evm", wrong.evm)]
     const first = answers()
     assert.isUndefined(first[0])

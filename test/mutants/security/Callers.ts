@@ -330,6 +330,24 @@ export const callers: ReadonlyArray<Mutant> = [
       test: "test/server/MistypedAddresses.test.ts"
     }
   ]),
+  ...inFile("src/domain/chain/MistypedAddresses.ts", [
+    {
+      name: "mistyped-address-is-refused-each-time",
+      rule: "A mistyped address is refused each time it is given.",
+      source: "docs/policies.md: a mistyped address",
+      before: "if (found === undefined) {",
+      after: "{",
+      test: "test/domain/chain/MistypedAddresses.test.ts"
+    },
+    {
+      name: "address-of-another-type",
+      rule: "An address that is right on one type of network is checked again on another one.",
+      source: "docs/policies.md: a mistyped address",
+      before: "const known = faultless[type]",
+      after: "const known = faultless.evm",
+      test: "test/domain/chain/MistypedAddresses.test.ts"
+    }
+  ]),
   ...inFile("src/server/access/KeyChanges.ts", [
     {
       name: "mistyped-receiver-of-a-new-key",
