@@ -38,6 +38,9 @@ export const single = (sender: Sender, group: Group, count: number) =>
     group
   )
 
+/** Transactions per second of a busy customer. */
+export const steadyRate = 50
+
 /** At an even rate, whatever the service does. */
 export const steady = (sender: Sender, group: Group, lanes: number, perSecond: number, seconds: number) => {
   const used = group.relayers.slice(0, lanes)

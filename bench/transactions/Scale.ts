@@ -15,6 +15,8 @@ export interface Scale {
   readonly rounds: number
   /** For which idle relayers are watched. */
   readonly idleSeconds: number
+  /** Of a case with an even rate. */
+  readonly steadySeconds: number
   /** Final transactions of the second part. 0: there is none. */
   readonly stored: number
   readonly acceptance: Measure.Rounds
@@ -25,6 +27,7 @@ export interface Scale {
 export const full: Scale = {
   rounds: 2,
   idleSeconds: 10,
+  steadySeconds: 10,
   stored: 1_000_000,
   acceptance: { rounds: 2, seconds: 3, warmUp: 6 },
   cases: undefined
@@ -34,6 +37,7 @@ export const smoke: Scale = {
   ...full,
   rounds: 1,
   idleSeconds: 1,
+  steadySeconds: 1,
   stored: 0,
   // In a second, a busy machine may answer nothing.
   acceptance: { rounds: 1, seconds: 3, warmUp: 0 }

@@ -23,9 +23,6 @@ export const names = [
   "100 each in a default window"
 ] as const
 
-/** Per second. */
-const steadyRate = 50
-
 const unsent = ({ installation: { sql } }: Sender) =>
   sql`SELECT 1 FROM transactions WHERE state IN ('pending', 'signed') LIMIT 1`
 
@@ -53,7 +50,7 @@ const commandsBeside = (sender: Sender<EvmWorld>, lanes: number, count: number) 
     Effect.all(
       [
         Commands.commands(sender, count),
-        Loads.steady(sender, sender.wide, lanes, steadyRate, Math.ceil(count * perCommanded))
+        Loads.steady(sender, sender.wide, lanes, Loads.steadyRate, Math.ceil(count * perCommanded))
       ],
       { concurrency: 2 }
     ),
@@ -72,8 +69,11 @@ export const casesOf = (
     single: Effect.map(Loads.single(sender, wide, singles), latencies),
     commands: Commands.commands(sender, commanded),
     "commands at 50/s": commandsBeside(sender, lanes, commanded),
-    "50/s in one lane": Effect.map(Loads.steady(sender, wide, 1, steadyRate, steadySeconds), withoutRates),
-    "50/s in twenty lanes": Effect.map(Loads.steady(sender, wide, lanes, steadyRate, steadySeconds), withoutRates),
+    "50/s in one lane": Effect.map(Loads.steady(sender, wide, 1, Loads.steadyRate, steadySeconds), withoutRates),
+    "50/s in twenty lanes": Effect.map(
+      Loads.steady(sender, wide, lanes, Loads.steadyRate, steadySeconds),
+      withoutRates
+    ),
     drain: Effect.map(drain(sender, lanes, Math.ceil(ofOne / lanes)), withoutRates),
     "20 each in a default window": Effect.map(Loads.burst(sender, sender.usual, lanes, usual.few), figuresOf),
     "100 each in a default window": Effect.map(Loads.burst(sender, sender.usual, lanes, usual.many), figuresOf)

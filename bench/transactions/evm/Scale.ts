@@ -12,7 +12,6 @@ export interface EvmScale extends Scale.Scale {
   readonly singles: number
   /** Transactions that are replaced and canceled. */
   readonly commanded: number
-  readonly steadySeconds: number
 }
 
 export const full: EvmScale = {
@@ -22,8 +21,7 @@ export const full: EvmScale = {
   ofEach: 200,
   usual: { few: 20, many: 100 },
   singles: 4,
-  commanded: 20,
-  steadySeconds: 10
+  commanded: 20
 }
 
 export const smoke: EvmScale = {
@@ -33,6 +31,5 @@ export const smoke: EvmScale = {
   ofEach: 10,
   usual: { few: 5, many: 10 },
   singles: 1,
-  commanded: 2,
-  steadySeconds: 1
+  commanded: 2
 }

@@ -24,9 +24,6 @@ export const names = [
   "signature by @noble/curves"
 ] as const
 
-/** Per second. */
-const steadyRate = 50
-
 /** Percent of the sends. */
 const swallowed = 10
 
@@ -64,8 +61,11 @@ export const casesOf = (
     "one relayer": Effect.map(Loads.burst(sender, wide, 1, ofOne), figuresOf),
     "twenty relayers": Effect.map(Loads.burst(sender, usual, lanes, ofEach), figuresOf),
     single: Effect.map(Loads.single(sender, wide, singles), latencies),
-    "50/s with two providers": Effect.map(Loads.steady(sender, usual, 1, steadyRate, steadySeconds), withoutRates),
-    "50/s with one provider": Effect.map(Loads.steady(sender, alone, 1, steadyRate, steadySeconds), withoutRates),
+    "50/s with two providers": Effect.map(
+      Loads.steady(sender, usual, 1, Loads.steadyRate, steadySeconds),
+      withoutRates
+    ),
+    "50/s with one provider": Effect.map(Loads.steady(sender, alone, 1, Loads.steadyRate, steadySeconds), withoutRates),
     "a tenth of the sends swallowed": swallowing(sender, scale.swallowed),
     "raw sender with a tenth swallowed": whileSwallowing(sender, RawSender.repeating(sender, scale.swallowed)),
     "signature by node:crypto": Signatures.byNode(signatures),

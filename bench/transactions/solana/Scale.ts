@@ -10,7 +10,6 @@ export interface SolanaScale extends Scale.Scale {
   readonly ofOne: number
   readonly ofEach: number
   readonly singles: number
-  readonly steadySeconds: number
   /** Transactions of which nodes drop a tenth of the sends. */
   readonly swallowed: number
   /** Signatures that each library makes. */
@@ -24,7 +23,6 @@ export const full: SolanaScale = {
   ofOne: 2000,
   ofEach: 200,
   singles: 4,
-  steadySeconds: 10,
   swallowed: 1000,
   signatures: 2000
 }
@@ -37,7 +35,6 @@ export const smoke: SolanaScale = {
   ofOne: 30,
   ofEach: 10,
   singles: 1,
-  steadySeconds: 1,
   swallowed: 20,
   signatures: 10
 }

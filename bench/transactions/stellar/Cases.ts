@@ -17,6 +17,7 @@ export const names = [
   "one account",
   "few channels",
   "many channels of two relayers",
+  "50/s by many channels",
   "calls by few channels",
   "fee bumps",
   "single",
@@ -103,11 +104,15 @@ export const casesOf = (
   sender: Sender<StellarWorld>,
   scale: StellarScale
 ): Readonly<Record<(typeof names)[number], Effect.Effect<Figures, Failure>>> => {
-  const { few, ledgers, many, singles, sponsors, users } = scale
+  const { few, ledgers, many, singles, sponsors, steadySeconds, users } = scale
   return {
     "one account": Effect.map(Loads.burst(sender, sender.plain, 1, ledgers.one), figuresOf),
     "few channels": Effect.map(Loads.burst(sender, sender.few, 1, few * ledgers.few), figuresOf),
     "many channels of two relayers": Effect.map(Loads.burst(sender, sender.many, 2, many * ledgers.many), figuresOf),
+    "50/s by many channels": Effect.map(
+      Loads.steady(sender, sender.many, 2, Loads.steadyRate, steadySeconds),
+      withoutRates
+    ),
     "calls by few channels": Effect.map(calls(sender, sender.few, few * ledgers.calls), figuresOf),
     "fee bumps": Effect.map(sponsored(sender, some(sender, sponsors), users), figuresOf),
     single: Effect.map(Loads.single(sender, sender.plain, singles), latencies),
