@@ -102,7 +102,7 @@ export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: L
   const partOf = Effect.fnUntraced(function* (
     hold: Hold,
     signatures: Array.NonEmptyReadonlyArray<Signature>,
-    { own, generation = 0 }: Partial<Assignments>,
+    { own, channels = [], generation = 0 }: Partial<Assignments>,
     now: Moment
   ) {
     const signed = yield* Effect.forEach(signatures, ({ stored: { id, chain, from, transaction }, attempt, raw }) =>
@@ -118,6 +118,7 @@ export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: L
     const part: Part = {
       hold,
       own: own === undefined ? undefined : { ...own, generation },
+      channels,
       changes: Array.map(signatures, ({ stored, attempt, cause }) => ({
         before: stored,
         after: withAttempt(stored.transaction, attempt, cause, now)
@@ -172,9 +173,8 @@ export const makeLaneCommits = Effect.fnUntraced(function* ({ memory, fence }: L
       beforeWrites(hold, signatures, now)
     )
     const commit = Effect.catchTag(committing, "SignatureTaken", () => refuseRepeated(hold, signatures, now))
-    // Limits of fees are compared with other commits, channels have counters of their own, and second sequences have rows.
-    const isAlone =
-      spendingsOf(signatures, now).length > 0 || (assignments?.channels ?? []).length > 0 || nexts.length > 0
+    // Limits of fees are compared with other commits, and second sequences have rows.
+    const isAlone = spendingsOf(signatures, now).length > 0 || nexts.length > 0
     const written = yield* isAlone ? commit : shared.writeOr(part, commit)
     memory.update(hold, written)
     return written
@@ -269,6 +269,7 @@ export const expiredOf = (networks: LedgerRules["Service"], rows: ReadonlyArray<
 const unsigned = (hold: Hold, changes: Array.NonEmptyReadonlyArray<Change>, now: Moment): Part => ({
   hold,
   own: undefined,
+  channels: [],
   changes,
   signed: [],
   now

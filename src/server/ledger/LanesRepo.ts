@@ -295,8 +295,9 @@ export interface ExpectedLane {
   readonly hold: Hold
   /** What its first account gives away. Undefined: nothing. */
   readonly own: (Assignment & Pick<Assignments, "generation">) | undefined
-  /** The transactions that the part writes. */
+  /** The transactions that the part writes, and the channels whose counters it moves. */
   readonly count: number
+  readonly channels: number
 }
 
 export const make = Effect.gen(function* () {
@@ -375,22 +376,24 @@ export const make = Effect.gen(function* () {
 
   /**
    * Locks those of several lanes that are as their parts expect, until the transaction ends. A lane that another transaction locks is left out. Each row has the
-   * number of the part from 1, the lane, `next`, the sequence after those that are given away, or null, and how many transactions the part writes.
+   * number of the part from 1, the lane, `next`, the sequence after those that are given away, or null, and how many transactions the part writes and channels it moves.
    */
   const holdingAll = (expected: ReadonlyArray<ExpectedLane>) => {
     const given = unnestRows(
       sql,
-      expected.map(({ hold: { laneId, epoch }, own, count }) => ({
+      expected.map(({ hold: { laneId, epoch }, own, count, channels }) => ({
         lane: String(laneId),
         epoch: String(epoch),
         former: own === undefined ? null : String(own.from),
         next: own === undefined ? null : String(own.from + own.count),
         generation: own === undefined ? null : String(own.generation),
-        count: String(count)
+        count: String(count),
+        channels: String(channels)
       }))
     )
     return sql`
-      SELECT given.n AS part, l.id AS lane, given.next::bigint AS next, given.count::bigint AS count
+      SELECT given.n AS part, l.id AS lane, given.next::bigint AS next, given.count::bigint AS count,
+        given.channels::bigint AS channels
       FROM ${given} JOIN lanes l ON l.id = given.lane::bigint AND l.epoch = given.epoch::bigint
       WHERE ${isMine} AND (given.next IS NULL OR (l.next_nonce = given.former::bigint AND l.generation = given.generation::integer))
       ORDER BY l.id FOR NO KEY UPDATE OF l SKIP LOCKED`

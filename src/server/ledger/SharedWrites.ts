@@ -15,7 +15,7 @@ import { Events } from "../events/Events.ts"
 import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
 import { Outbox } from "../outbox/Outbox.ts"
 import * as LanesRepo from "./LanesRepo.ts"
-import type { ExpectedLane } from "./LanesRepo.ts"
+import type { Assignment, ExpectedLane } from "./LanesRepo.ts"
 import type { Hold, LaneId, StoredTransaction } from "./LedgerEntries.ts"
 import { makeAttempts, storedSize } from "./SignaturesRepo.ts"
 import type { SignedAttempt } from "./SignaturesRepo.ts"
@@ -28,6 +28,8 @@ export interface Part {
   readonly hold: Hold
   /** What the first account of the lane gives away. Undefined: nothing. */
   readonly own: ExpectedLane["own"]
+  /** What its channels give away. */
+  readonly channels: ReadonlyArray<Assignment>
   /** Of transactions of the lane, each as it was read. */
   readonly changes: Arr.NonEmptyReadonlyArray<Change>
   /** The new attempts of these transactions. */
@@ -95,7 +97,20 @@ const readWritten = Rows.all(
   })
 )
 
-const expectedOf = ({ hold, own, changes }: Part): ExpectedLane => ({ hold, own, count: changes.length })
+const expectedOf = ({ hold, own, channels, changes }: Part): ExpectedLane => ({
+  hold,
+  own,
+  count: changes.length,
+  channels: channels.length
+})
+
+/** A counter of a channel that a part moves. */
+const counterRow = (part: number, { account, from, count }: Assignment) => ({
+  part: String(part),
+  account,
+  former: String(from),
+  next: String(from + count)
+})
 
 const makeStatement = Effect.gen(function* () {
   const sql = yield* client
@@ -139,6 +154,24 @@ const makeStatement = Effect.gen(function* () {
     return [...parts, sql`put AS (${put})`]
   }
 
+  /** Locks the counters of channels that are as their parts expect, and moves those of parts that fit. */
+  const moving = (parts: ReadonlyArray<PreparedPart>) => {
+    const counters = parts.flatMap(({ channels }, index) => channels.map((channel) => counterRow(index + 1, channel)))
+    if (counters.length === 0) return undefined
+    return {
+      locking: sql`counters AS MATERIALIZED (
+        SELECT held.part AS of, c.id, given.next::bigint AS next FROM ${unnestRows(sql, counters)} JOIN held ON held.part = given.part::bigint
+        JOIN lanes c ON c.parent_id = held.lane AND c.address = given.account AND c.next_nonce = given.former::bigint
+        ORDER BY c.id FOR NO KEY UPDATE OF c SKIP LOCKED
+      )`,
+      fit: sql`held.channels = (SELECT count(*) FROM counters WHERE counters.of = held.part)`,
+      writing: sql`carried AS (
+        UPDATE lanes c SET next_nonce = counters.next FROM counters JOIN fits ON fits.part = counters.of WHERE c.id = counters.id RETURNING c.id
+      )`,
+      isWhole: sql`(SELECT count(*) FROM carried) = (SELECT coalesce(sum(channels), 0) FROM fits)`
+    }
+  }
+
   /**
    * Writes the parts that fit, and returns their numbers from 1, with the notifications of relayers of which another one was assumed. It waits for no lane and no transaction
    * that is locked. What the locking parts return decides whether a part fits, not a second read; all values are parameters. A counter that has moved without its
@@ -155,8 +188,10 @@ const makeStatement = Effect.gen(function* () {
     }))
     const signed = parts.flatMap((part) => part.signed)
     const answered = changes.flatMap(({ change }) => Writing.answeredIn(change))
+    const channels = moving(parts)
     const written = [
       sql`held AS MATERIALIZED (${lanes.holdingAll(parts.map(expectedOf))})`,
+      ...(channels === undefined ? [] : [channels.locking]),
       sql`locked AS MATERIALIZED (
         SELECT given.*, held.part AS of, t.relayer_number FROM ${unnestRows(sql, rows)} JOIN held ON held.part = given.part::bigint
         JOIN transactions t ON t.id = given.id::uuid AND t.lane_id = held.lane AND t.version = given.version::bigint
@@ -168,18 +203,19 @@ const makeStatement = Effect.gen(function* () {
       )`,
       sql`fits AS MATERIALIZED (
         SELECT held.* FROM held WHERE held.count = (SELECT count(*) FROM locked WHERE locked.of = held.part)
-          AND NOT EXISTS (SELECT FROM mistaken WHERE mistaken.of = held.part)
+          AND NOT EXISTS (SELECT FROM mistaken WHERE mistaken.of = held.part) AND ${channels?.fit ?? sql`held.channels = 0`}
       )`,
       sql`written AS (
         UPDATE transactions t SET ${transactions.values} FROM locked given JOIN fits ON fits.part = given.of
         WHERE t.id = given.id::uuid AND t.version = given.version::bigint RETURNING t.id
       )`,
       sql`moved AS (UPDATE lanes l SET next_nonce = fits.next FROM fits WHERE l.id = fits.lane AND fits.next IS NOT NULL RETURNING l.id)`,
+      ...(channels === undefined ? [] : [channels.writing]),
       ...attempts.writing({ signed, answered }, "written"),
       ...publishingOf(parts.flatMap(({ events }) => events))
     ]
     const isWhole = sql`(SELECT count(*) FROM written) = (SELECT coalesce(sum(count), 0) FROM fits)
-      AND (SELECT count(*) FROM moved) = (SELECT count(next) FROM fits)`
+      AND (SELECT count(*) FROM moved) = (SELECT count(next) FROM fits) AND ${channels?.isWhole ?? sql`true`}`
     return sql`
       WITH ${sql.join(", ", false)(written)}
       SELECT part::float8 AS part, NULL::float8 AS relayer, NULL AS notification FROM fits WHERE 1 / (CASE WHEN ${isWhole} THEN 1 ELSE 0 END) = 1

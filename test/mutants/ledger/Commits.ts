@@ -9,6 +9,7 @@ const failures = "test/transactions-failures.md"
 const claims = "docs/security/tests.md"
 const shared = "docs/adr/0028-one-write-of-several-lanes.md"
 const sharing = `${tests}/SharedWrites.test.ts`
+const channels = `${tests}/SharedChannels.test.ts`
 
 export const commits: ReadonlyArray<Mutant> = [
   ...inFile(`${source}/TransactionsRepo.ts`, [
@@ -171,6 +172,22 @@ export const commits: ReadonlyArray<Mutant> = [
       after: "held.count > 0",
       test: sharing,
       only: "between the snapshot and the lock"
+    },
+    {
+      name: "part-of-a-lane-has-its-channels",
+      rule: "The part of a lane that cannot move the counter of one of its channels writes nothing.",
+      source: shared,
+      before: "held.channels = (SELECT count(*) FROM counters WHERE counters.of = held.part)",
+      after: "held.channels >= 0",
+      test: channels
+    },
+    {
+      name: "shared-write-compares-channels",
+      rule: "In a write of several lanes, no counter of a channel is moved that is not as it was read.",
+      source: shared,
+      before: " AND c.next_nonce = given.former::bigint",
+      after: "",
+      test: channels
     },
     {
       name: "part-is-for-the-notification-that-is",
