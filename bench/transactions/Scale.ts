@@ -13,9 +13,9 @@ export interface Given {
 /** What every network has. */
 export interface Scale {
   readonly rounds: number
-  /** For which idle relayers are watched. */
+  /** How long idle relayers are watched. */
   readonly idleSeconds: number
-  /** Of a case with an even rate. */
+  /** How long a case with an even rate sends. */
   readonly steadySeconds: number
   /** Final transactions of the second part. 0: there is none. */
   readonly stored: number

@@ -295,8 +295,9 @@ export interface ExpectedLane {
   readonly hold: Hold
   /** What its first account gives away. Undefined: nothing. */
   readonly own: (Assignment & Pick<Assignments, "generation">) | undefined
-  /** The transactions that the part writes, and the channels whose counters it moves. */
+  /** How many transactions the part writes. */
   readonly count: number
+  /** Of how many channels it moves the counters. */
   readonly channels: number
 }
 

@@ -104,7 +104,7 @@ const expectedOf = ({ hold, own, channels, changes }: Part): ExpectedLane => ({
   channels: channels.length
 })
 
-/** A counter of a channel that a part moves. */
+/** What a part takes from one channel, for the statement. `part`: its number from 1. */
 const counterRow = (part: number, { account, from, count }: Assignment) => ({
   part: String(part),
   account,
@@ -173,7 +173,7 @@ const makeStatement = Effect.gen(function* () {
   }
 
   /**
-   * Writes the parts that fit, and returns their numbers from 1, with the notifications of relayers of which another one was assumed. It waits for no lane and no transaction
+   * Writes the parts that fit, and returns their numbers from 1, with the notifications of relayers of which another one was assumed. It waits for no lane, channel or transaction
    * that is locked. What the locking parts return decides whether a part fits, not a second read; all values are parameters. A counter that has moved without its
    * transactions, or the reverse, divides by zero, so that nothing is written.
    */

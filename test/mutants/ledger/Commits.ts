@@ -64,11 +64,11 @@ export const commits: ReadonlyArray<Mutant> = [
       test: `${tests}/FeeLimits.test.ts`
     },
     {
-      name: "commit-of-channels-is-alone",
+      name: "commit-moves-its-channels",
       rule: "A commit moves the counters of the channels whose sequences it gives away.",
       source: shared,
-      before: " || (assignments?.channels ?? []).length > 0",
-      after: "",
+      before: "      channels,\n      changes: Array.map(signatures",
+      after: "      channels: [],\n      changes: Array.map(signatures",
       test: `${tests}/Accounts.test.ts`
     },
     {
@@ -188,6 +188,15 @@ export const commits: ReadonlyArray<Mutant> = [
       before: " AND c.next_nonce = given.former::bigint",
       after: "",
       test: channels
+    },
+    {
+      name: "shared-write-waits-for-no-channel",
+      rule: "A channel that is locked holds up no other lane.",
+      source: shared,
+      before: "FOR NO KEY UPDATE OF c SKIP LOCKED",
+      after: "FOR NO KEY UPDATE OF c",
+      test: channels,
+      only: "wait for no lock of a channel"
     },
     {
       name: "part-is-for-the-notification-that-is",

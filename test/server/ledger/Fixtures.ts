@@ -215,6 +215,21 @@ export const untilWaiting = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
+/** The attempts that are stored, and the statements of several lanes that wait for a lock, as soon as there are any of either. */
+export const committedOrStuck = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(
+    awaited(
+      sql<{ readonly attempts: number; readonly stuck: number }>`
+        SELECT (SELECT count(*) FROM attempts)::float8 AS attempts, (
+          SELECT count(*) FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%held AS MATERIALIZED%'
+        )::float8 AS stuck`,
+      (rows) => rows.some(({ attempts, stuck }) => attempts > 0 || stuck > 0)
+    ),
+    ([found]) => found
+  )
+)
+
 /** Holds what a statement locks until the result runs. */
 export const locking = Effect.fnUntraced(function* <E, R>(lock: Effect.Effect<unknown, E, R>) {
   const sql = yield* SqlClient.SqlClient
@@ -231,6 +246,20 @@ export const locking = Effect.fnUntraced(function* <E, R>(lock: Effect.Effect<un
 
 /** Holds the lock 40 until the result runs. */
 export const holding = Effect.flatMap(SqlClient.SqlClient, (sql) => locking(sql`SELECT pg_advisory_xact_lock(40)`))
+
+/** What `write` gives, whose statement several lanes share, if `change` happens after the statement has taken its snapshot and before it locks any row. */
+export const changedBeforeLocks = Effect.fnUntraced(function* <A, E, R, E2, R2>(
+  write: Effect.Effect<A, E, R>,
+  change: Effect.Effect<unknown, E2, R2>
+) {
+  yield* waitAfterSnapshot("UPDATE")
+  const release = yield* holding
+  const writing = yield* Effect.forkScoped(write)
+  yield* untilWaiting
+  yield* change
+  yield* release
+  return yield* Fiber.join(writing)
+})
 
 /** A process whose connections the test can cut. */
 export const cuttable = Effect.gen(function* () {

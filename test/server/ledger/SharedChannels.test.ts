@@ -9,7 +9,7 @@ import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import type { Hold, Signature, StoredTransaction } from "../../../src/server/ledger/LedgerEntries.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { accept, account as evmAccount } from "../../../testkit/LedgerRows.ts"
-import { holding, ledgerOf, untilWaiting, waitAfterSnapshot } from "./Fixtures.ts"
+import { changedBeforeLocks, committedOrStuck, ledgerOf, locking, untilWaiting } from "./Fixtures.ts"
 
 const laneCount = 5
 
@@ -138,17 +138,30 @@ layerEach(ledgerOf(rulesOfUnknown("paper")))("lanes with channels that write at 
       const all = yield* writers
       const [first, ...others] = all
       if (first === undefined) return assert.fail("no lane")
-      yield* waitAfterSnapshot("UPDATE")
-      const release = yield* holding
-      const committing = yield* Effect.forkScoped(commitAll(all))
-      yield* untilWaiting
-      yield* move(first)
-      yield* release
-      const [exit, ...exits] = yield* Fiber.join(committing)
+      const [exit, ...exits] = yield* changedBeforeLocks(commitAll(all), move(first))
       assert.isTrue(exit !== undefined && Exit.isFailure(exit))
       assert.isTrue(exits.every((one) => Exit.isSuccess(one)))
       assert.deepStrictEqual(yield* stateOf(first), moved)
       for (const writer of others) assert.deepStrictEqual(yield* stateOf(writer), written)
+    })
+  )
+
+  it.effect("wait for no lock of a channel: the part of its lane follows alone", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const all = yield* writers
+      const [first, ...others] = all
+      if (first === undefined) return assert.fail("no lane")
+      const release = yield* locking(sql`SELECT FROM lanes WHERE address = ${first.channels[0]} FOR UPDATE`)
+      const committing = yield* Effect.forkScoped(commitAll(all))
+      assert.deepStrictEqual(yield* committedOrStuck, { attempts: 2 * others.length, stuck: 0 })
+      for (const writer of others) assert.deepStrictEqual(yield* stateOf(writer), written)
+      assert.strictEqual(yield* commits, 1)
+      yield* untilWaiting
+      assert.strictEqual(committing.pollUnsafe(), undefined)
+      yield* release
+      assert.isTrue((yield* Fiber.join(committing)).every((exit) => Exit.isSuccess(exit)))
+      assert.deepStrictEqual(yield* stateOf(first), written)
     })
   )
 })

@@ -14,11 +14,12 @@ import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import type { HeldLane, LaneId, ReadRelayer, Signature } from "../../../src/server/ledger/LedgerEntries.ts"
 import { rowState } from "../../../src/sql/Rows.ts"
-import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { property } from "../../../testkit/Depth.ts"
 import { accept, account, insert, newTransaction } from "../../../testkit/LedgerRows.ts"
 import {
+  changedBeforeLocks,
+  committedOrStuck,
   eventsOf,
   holding,
   ledger,
@@ -226,13 +227,7 @@ layerEach(ledger)("lanes that write at the same moment", (it) => {
         const all = yield* writers
         const [first, ...others] = all
         if (first === undefined) return assert.fail("no lane")
-        yield* waitAfterSnapshot("UPDATE")
-        const release = yield* holding
-        const committing = yield* Effect.forkScoped(commitAll(all))
-        yield* untilWaiting
-        yield* apply(first)
-        yield* release
-        const [exit, ...exits] = yield* Fiber.join(committing)
+        const [exit, ...exits] = yield* changedBeforeLocks(commitAll(all), apply(first))
         assert.isTrue(exit !== undefined && Exit.isFailure(exit))
         assert.isTrue(exits.every((one) => Exit.isSuccess(one)))
         yield* assertNothing(first, change)
@@ -255,21 +250,12 @@ layerEach(ledger)("lanes that write at the same moment", (it) => {
   for (const [what, lock] of Object.entries(locks)) {
     it.effect(`wait for no lock of ${what}: its part follows alone`, () =>
       Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
         const all = yield* writers
         const [first, ...others] = all
         if (first === undefined) return assert.fail("no lane")
         const release = yield* locking(lock(first))
         const committing = yield* Effect.forkScoped(commitAll(all))
-        const [found] = yield* awaited(
-          sql<{ readonly attempts: number; readonly stuck: number }>`
-            SELECT (SELECT count(*) FROM attempts)::float8 AS attempts, (
-              SELECT count(*) FROM pg_stat_activity
-              WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%held AS MATERIALIZED%'
-            )::float8 AS stuck`,
-          (rows) => rows.some(({ attempts, stuck }) => attempts > 0 || stuck > 0)
-        )
-        assert.deepStrictEqual(found, { attempts: 2 * others.length, stuck: 0 })
+        assert.deepStrictEqual(yield* committedOrStuck, { attempts: 2 * others.length, stuck: 0 })
         yield* assertWritten(others)
         assert.strictEqual(yield* transactionsOf(others), 1)
         yield* untilWaiting
