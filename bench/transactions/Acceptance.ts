@@ -47,10 +47,15 @@ const analyze = Effect.gen(function* () {
   yield* sql`VACUUM ANALYZE relayers`
 })
 
+/** The load has ended, but the service may still accept what it was given last. */
+const inFlight = "1 second"
+
 /** Nothing may be sent later, and the relayers that were created have no keys. */
 const clear = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`DELETE FROM transactions WHERE state = 'pending'`
+  yield* Effect.delay(sql`DELETE FROM transactions WHERE state = 'pending' RETURNING id`, inFlight).pipe(
+    Effect.repeat({ until: (deleted) => deleted.length === 0 })
+  )
   yield* sql`DELETE FROM relayers WHERE signer_id LIKE ${`${Fill.freshSigner}%`}`
 })
 
