@@ -353,23 +353,30 @@ export interface AddressPart {
   readonly texts: ReadonlyArray<string>
 }
 
+/** Rows `t` of a table that fulfil a condition. The table has an index on the wanted letters of their addresses. */
+export interface Addressed {
+  readonly table: string
+  readonly condition: string
+}
+
 /**
- * Addresses of the rows `t` of a table, separated by blanks. The table has an index on these letters for the rows that fulfil
- * `condition`. The condition and the place of the letters are written into the statement and are no parameters: PostgreSQL plans
- * some prepared statements without their parameters, and would not see that the index fits. `OFFSET 0` makes it search the index once per text.
- * Without it, PostgreSQL reads the whole table for a hundred texts.
+ * Addresses of rows of these tables, separated by blanks. The condition and the place of the letters are written into the statement and are no
+ * parameters: PostgreSQL plans some prepared statements without their parameters, and would not see that the index fits. `OFFSET 0` makes it
+ * search each index once per text. Without it, PostgreSQL reads the whole table for a hundred texts.
  */
 export const addressesIn = (
   sql: SqlClient.SqlClient,
-  table: string,
-  condition: string,
+  tables: ReadonlyArray<Addressed>,
   { from, length, texts }: AddressPart
-) => sql`
-  SELECT coalesce(string_agg(found.address, ' '), '') AS words
-  FROM unnest(${texts}::text[]) AS given (letters) CROSS JOIN LATERAL (
-    SELECT t.address FROM ${sql(table)} t
-    WHERE ${sql.literal(`${condition} AND substr(t.address, ${from + 1}, ${length})`)} = given.letters OFFSET 0
-  ) found`
+) => {
+  const found = tables.map(
+    ({ condition, table }) => sql`(SELECT t.address FROM ${sql(table)} t
+      WHERE ${sql.literal(`${condition} AND substr(t.address, ${from + 1}, ${length})`)} = given.letters OFFSET 0)`
+  )
+  return sql`
+    SELECT coalesce(string_agg(found.address, ' '), '') AS words
+    FROM unnest(${texts}::text[]) AS given (letters) CROSS JOIN LATERAL (${sql.join(" UNION ALL ", false)(found)}) found`
+}
 
 // Passes rows to a statement with one array parameter per column, so that the statement is the same for any number of rows.
 

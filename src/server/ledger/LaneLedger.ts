@@ -135,7 +135,10 @@ export class LaneLedger extends Context.Service<
     givenPlaces(hold: Hold, now: Moment): Effect.Effect<ReadonlyArray<GivenPlace>>
     /** How the newest `last` prebuilt transactions of each key that landed on networks of the type ended. */
     landingsOf(keyIds: ReadonlyArray<string>, type: string, last: number): Effect.Effect<ReadonlyArray<KeyLandings>>
-    /** Addresses of lanes on networks of the type that have the letters of `part`. */
+    /**
+     * Addresses of relayers and of their lanes on networks of the type that have the letters of `part`, also of relayers that were deleted.
+     * In memory, there are no relayers apart from their lanes.
+     */
     addresses(type: NetworkType, part: AddressPart): Effect.Effect<ReadonlyArray<string>>
     /** Lanes with channels, on networks of the type. */
     lanesWithChannels(type: string): Effect.Effect<ReadonlyArray<LaneWithChannels>>

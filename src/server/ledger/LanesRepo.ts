@@ -207,12 +207,16 @@ export const makeLaneAccounts = Effect.gen(function* () {
       query("LaneAccountsRepo.areChannels")
     )
 
-  /** Addresses of lanes on networks of the type that have the letters of `part`, also of relayers that were deleted. */
+  /** Addresses of relayers and of their lanes on networks of the type that have the letters of `part`, also of relayers that were deleted. */
   const addresses = (type: NetworkType, part: AddressPart) =>
-    addressesIn(sql, "lanes", `starts_with(t.chain, '${type}:')`, part).pipe(
-      Effect.flatMap(Rows.words),
-      query("LaneAccountsRepo.addresses")
-    )
+    addressesIn(
+      sql,
+      [
+        { table: "relayers", condition: `t.network_type = '${type}'` },
+        { table: "lanes", condition: `starts_with(t.chain, '${type}:')` }
+      ],
+      part
+    ).pipe(Effect.flatMap(Rows.words), query("LaneAccountsRepo.addresses"))
 
   const rowOf =
     (chain: string) =>

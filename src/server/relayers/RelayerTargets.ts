@@ -173,8 +173,6 @@ const makeRelayerTargets = Effect.gen(function* () {
     get,
     getRemembering,
     known,
-    /** Addresses of relayers on networks of the type that have the letters of `part`. */
-    addresses: repo.addresses,
     /** Those of the addresses that belong to relayers on networks of the type. */
     accountsAmong: repo.accountsAmong,
     /** Relayers of stellar whose policy has channels, and those with one of the addresses. */

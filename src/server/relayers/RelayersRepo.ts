@@ -9,8 +9,8 @@ import { EvmPolicy, SolanaPolicy, StellarPolicy } from "../../domain/relayer/Pol
 import { RelayerId, RelayerIdTaken, RelayerIsChannel } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, DisabledReason, Relayer } from "../../domain/relayer/Relayer.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { addressesIn, amongAll, managedByInJson, rowState, unnestRows, versionColumn } from "../../sql/Rows.ts"
-import type { AddressPart, Ids, UnnestRow } from "../../sql/Rows.ts"
+import { amongAll, managedByInJson, rowState, unnestRows, versionColumn } from "../../sql/Rows.ts"
+import type { Ids, UnnestRow } from "../../sql/Rows.ts"
 import { client, exclusiveTurn, onConflict, onForeignKey, query } from "../../sql/Transaction.ts"
 import { HeldRelayer, RelayerMacs, StoredRelayer, waitingRelayers } from "./StoredRelayer.ts"
 import type { HeldRow, StoredRow } from "./StoredRelayer.ts"
@@ -242,13 +242,6 @@ export const make = Effect.gen(function* () {
       query("RelayersRepo.findNumbers")
     )
 
-  /** Addresses of relayers on networks of the type that have the letters of `part`. */
-  const addresses = (type: NetworkType, part: AddressPart) =>
-    addressesIn(sql, "relayers", `t.network_type = '${type}'`, part).pipe(
-      Effect.flatMap(Rows.words),
-      query("RelayersRepo.addresses")
-    )
-
   /** Those of the addresses, in the canonical form of the network type, that belong to relayers of any network of it. */
   const accountsAmong = (type: NetworkType, wanted: ReadonlyArray<string>) =>
     wanted.length === 0
@@ -381,7 +374,6 @@ export const make = Effect.gen(function* () {
     FROM relayers GROUP BY 1, 2`.pipe(Effect.flatMap(readCounts), query("RelayersRepo.count"))
 
   return {
-    addresses,
     accountsAmong,
     withChannels,
     sharesAccount,

@@ -8,7 +8,6 @@ import { failureOf, noteAlone, pollBudget, rememberedProviders, withinPoll } fro
 import type { LaneRelayer, LaneRow, ProviderMemory } from "../../../server/lanes/LaneNetwork.ts"
 import { LaneLedger } from "../../../server/ledger/LaneLedger.ts"
 import type { PriceSource } from "../../../server/prices/PriceSource.ts"
-import { RelayerTargets } from "../../../server/relayers/RelayerTargets.ts"
 import type { AddressPart } from "../../../sql/Rows.ts"
 import * as Batcher from "../../../sql/batch/Batcher.ts"
 import { present } from "../../core/Presentation.ts"
@@ -72,12 +71,8 @@ const joined = ([first, ...others]: Array.NonEmptyReadonlyArray<AddressPart>): A
  */
 export const makeOwnAccounts = Effect.gen(function* () {
   const ledger = yield* LaneLedger
-  const targets = yield* RelayerTargets
   const read = (part: AddressPart) =>
-    Effect.map(
-      Effect.all([targets.addresses("stellar", part), ledger.addresses("stellar", part)]),
-      (addresses): ReadonlySet<string> => new Set(addresses.flat())
-    )
+    Effect.map(ledger.addresses("stellar", part), (addresses): ReadonlySet<string> => new Set(addresses))
   const batched = yield* Batcher.make<AddressPart, ReadonlySet<string>>(yield* SqlClient.SqlClient, {
     all: (requests) => Effect.map(read(joined(requests)), (own) => requests.map(() => own))
   })

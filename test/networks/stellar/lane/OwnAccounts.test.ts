@@ -8,9 +8,6 @@ import { accountsIn } from "../../../../src/networks/stellar/chain/StellarLibrar
 import { makeOwnAccounts } from "../../../../src/networks/stellar/lane/StellarContext.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { makeLaneAccounts } from "../../../../src/server/ledger/LanesRepo.ts"
-import { RelayerTargets } from "../../../../src/server/relayers/RelayerTargets.ts"
-import * as RelayersRepo from "../../../../src/server/relayers/RelayersRepo.ts"
-import { RelayerMacs } from "../../../../src/server/relayers/StoredRelayer.ts"
 import { ledger } from "../../../server/ledger/Fixtures.ts"
 
 const addressOf = (name: string) => Keypair.fromRawEd25519Seed(createHash("sha256").update(name).digest()).publicKey()
@@ -19,11 +16,18 @@ const addressOf = (name: string) => Keypair.fromRawEd25519Seed(createHash("sha25
 const naming = (address: string) =>
   Buffer.concat([Buffer.alloc(12, 7), Keypair.fromPublicKey(address).rawPublicKey()]).toString("base64")
 
-const [relayer, channel, unused, foreign] = ["relayer", "channel", "unused", "foreign"].map(addressOf)
+const [relayer, channel, unused, foreign, unsent] = ["relayer", "channel", "unused", "foreign", "unsent"].map(addressOf)
 
 const addLane = Effect.fnUntraced(function* (chain: string, address: string | undefined) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`INSERT INTO lanes (chain, address, window_size) VALUES (${chain}, ${address ?? ""}, 64)`
+})
+
+const addRelayer = Effect.fnUntraced(function* (id: string, address: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
+    VALUES (${id}, ${id}, 'stellar', 'test', ${address}, false, 's1')`
 })
 
 layer(ledger)("accounts of the service", (it) => {
@@ -40,16 +44,13 @@ layer(ledger)("accounts of the service", (it) => {
       const { addresses } = yield* makeLaneAccounts
       const own = yield* makeOwnAccounts.pipe(
         Effect.provide(
-          Layer.merge(
-            Layer.mock(RelayerTargets, { addresses: () => Effect.succeed([]), known: () => [] }),
-            Layer.mock(LaneLedger, {
-              lease: Duration.minutes(1),
-              addresses: (type, part) => {
-                reads++
-                return addresses(type, part)
-              }
-            })
-          )
+          Layer.mock(LaneLedger, {
+            lease: Duration.minutes(1),
+            addresses: (type, part) => {
+              reads++
+              return addresses(type, part)
+            }
+          })
         )
       )
       const [byText, byAddress, byNothing] = yield* Effect.all(
@@ -65,6 +66,12 @@ layer(ledger)("accounts of the service", (it) => {
       assert.deepStrictEqual([...later].sort(), [relayer, channel].sort())
       assert.strictEqual(reads, 2)
       assert.deepStrictEqual([...(yield* own({ text: "no base64 at all" }))], [])
+
+      // A relayer that has sent nothing has no lane.
+      assert.isDefined(unsent)
+      assert.isFalse((yield* own({ addresses: [unsent] })).has(unsent))
+      yield* addRelayer("unsent", unsent)
+      assert.deepStrictEqual([...(yield* own({ addresses: [unsent] }))], [unsent])
     })
   )
 
@@ -78,8 +85,7 @@ layer(ledger)("accounts of the service", (it) => {
         INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
         SELECT 'many' || n, 'x', 'stellar', 'many', 'G' || upper(repeat(md5(n::text), 2)), false, 's1' FROM generate_series(1, 5000) n`
       yield* sql`VACUUM ANALYZE lanes, relayers`
-      const ofLanes = (yield* makeLaneAccounts).addresses
-      const ofRelayers = (yield* Effect.provide(RelayersRepo.make, Layer.mock(RelayerMacs, {}))).addresses
+      const { addresses } = yield* makeLaneAccounts
       const part = accountsIn(
         randomBytes(1000),
         Array.from({ length: 20 }, (_, index) => addressOf(String(index)))
@@ -94,8 +100,7 @@ layer(ledger)("accounts of the service", (it) => {
           Effect.gen(function* () {
             yield* sql`SET LOCAL plan_cache_mode = ${sql.literal(mode)}`
             const before = yield* scans
-            yield* ofLanes("stellar", part)
-            yield* ofRelayers("stellar", part)
+            yield* addresses("stellar", part)
             assert.deepStrictEqual(yield* scans, before, mode)
           })
         )
