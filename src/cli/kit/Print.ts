@@ -59,6 +59,8 @@ const natives: ReadonlySet<string> = new Set([
   "top_up.below",
   "top_up.to",
   "top_up.max_per_day",
+  "top_up.used",
+  "top_up.left",
   "top_up_out_per_day"
 ])
 

@@ -411,6 +411,10 @@ const summaryOf = ({ summary = [] }: Step): string => summary.join(gap)
 const titled = (step: Step, column: number): string =>
   summaryOf(step) === "" ? title(step) : `${title(step).padEnd(column)}${gap}${summaryOf(step)}`
 
+/** An object that is adopted as it is gets an owner, which is no change of it. */
+const unchanged = ({ steps }: Plan): string =>
+  steps.some(({ action }) => action === "adopt") ? "no changes, except that objects are adopted" : "no changes"
+
 export const planText = (plan: Plan, digest?: string): string => {
   const names = widest(listed(plan).flatMap((step) => (summaryOf(step) === "" ? [] : [title(step)])))
   const blocks = listed(plan).map((step) => {
@@ -423,7 +427,7 @@ export const planText = (plan: Plan, digest?: string): string => {
   })
   return [
     planHeadline(plan, digest),
-    ...(hasChanges(plan) ? [] : ["no changes"]),
+    ...(hasChanges(plan) ? [] : [unchanged(plan)]),
     ...(blocks.length === 0 ? [] : ["", ...blocks])
   ].join("\n")
 }

@@ -134,7 +134,8 @@ describe("the fields of a response", () => {
     const explained = {
       reason: "The base fee of the next block is 1500000000 wei per gas, and the account has 40 wei.",
       next: "Send at least 40002032866594992000 wei to 0x12 on evm:dev: a transaction waits for it.",
-      funding: { unit: "wei", missing: "40002032866594992000" }
+      funding: { unit: "wei", missing: "40002032866594992000" },
+      top_up: { from: "treasury", used: "600000000000000000", left: "400000000000000000" }
     }
     assert.deepStrictEqual(rowsOf(explained), [
       ["reason", "The base fee of the next block is 1.5 gwei per gas, and the account has 40 wei."],
@@ -143,7 +144,10 @@ describe("the fields of a response", () => {
         "Send at least 40002032866594992000 wei (40.002032866594992 ether) to 0x12 on evm:dev: a transaction waits for it."
       ],
       ["funding.unit", "wei"],
-      ["funding.missing", "40002032866594992000 wei (40.002032866594992 ether)"]
+      ["funding.missing", "40002032866594992000 wei (40.002032866594992 ether)"],
+      ["top_up.from", "treasury"],
+      ["top_up.used", "600000000000000000 wei (0.6 ether)"],
+      ["top_up.left", "400000000000000000 wei (0.4 ether)"]
     ])
     assert.strictEqual(
       withWholeUnits("It needs 1 lamport and 10000000 stroops."),

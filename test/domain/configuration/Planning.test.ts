@@ -61,7 +61,9 @@ describe("rules", () => {
       "notifications.ops: belongs to the configuration billing; --take-over moves it to payments"
     ])
     assert.include(textOf(planOf(wanted, found("billing"), { takeOver: true })), "~ notifications.ops (adopt)")
-    assert.include(textOf(planOf(wanted, found(undefined))), "~ notifications.ops (adopt)")
+    const adopted = textOf(planOf(wanted, found(undefined)))
+    assert.include(adopted, "~ notifications.ops (adopt)")
+    assert.include(adopted, "\nno changes, except that objects are adopted\n")
   })
 
   it("objects that are not in the document are kept, unless --prune, and never without their section", () => {
