@@ -75,6 +75,21 @@ export const withStatisticsOfEmptyTables = Effect.fnUntraced(function* <A, E, R>
   return yield* Deferred.await(result)
 })
 
+/**
+ * Removes the versions of rows that no transaction sees any more, and brings the statistics of the planner up to date. VACUUM keeps versions
+ * that were replaced after the oldest running transaction of the database had begun, such as an analysis by autovacuum: it is repeated then.
+ */
+export const vacuum = Effect.fnUntraced(function* (...tables: ReadonlyArray<string>) {
+  const sql = yield* SqlClient.SqlClient
+  const names = sql.join(", ", false)(tables.map((table) => sql`${sql(table)}`))
+  const run = Effect.andThen(
+    sql`VACUUM ANALYZE ${names}`,
+    sql<{ readonly pages: number }>`
+      SELECT sum(relpages - relallvisible)::float8 AS pages FROM pg_class WHERE oid = ANY(${tables}::regclass[])`
+  )
+  yield* Effect.repeat(run, { until: ([kept]) => kept?.pages === 0 })
+})
+
 const fetched = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ readonly pages: number }>`

@@ -84,10 +84,9 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
 
   it.effect("a page of 100 relayers with their health costs at most eleven pages for each", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
       yield* authenticateRows()
       // Without the versions of rows that the authentication has replaced.
-      yield* sql`VACUUM relayers, relayer_checks`
+      yield* LargeLedger.vacuum("relayers", "relayer_checks")
       const { list } = yield* Relayers
       for (const sort of ["created_at", "attention"] as const) {
         const { value, pages } = yield* LargeLedger.pagesOf(list({ per_page: 100, sort, include: "health" }))
@@ -142,7 +141,7 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
         SELECT 'd' || i, n.seq, 'r1', 'relayer.paused', repeat('x', 1500), 'delivered', at, at + interval '1 second'
         FROM generate_series(1, 20000) i, LATERAL (SELECT now() - (20000 - i) * interval '3.6 seconds' AS at) given,
           notifications n WHERE n.id = 'busy'`
-      yield* sql`VACUUM ANALYZE deliveries`
+      yield* LargeLedger.vacuum("deliveries")
       const of = { notification: NotificationId.make("busy"), relayers: undefined }
       const lastHour = { since: (yield* databaseTime) - hour, step: hour, steps: 1 }
       const { value, pages } = yield* LargeLedger.pagesOf(steps(of, lastHour, maxCountedDeliveries))
