@@ -20,6 +20,22 @@ const withoutIndexes = Effect.fnUntraced(function* <A, E, R>(table: string, self
   return value
 })
 
+/**
+ * Leaves the tables as a vacuum does beside which nothing runs: without versions of rows that were replaced, with pages whose rows an index
+ * shows alone, and with new statistics of the planner. What changed after the oldest running transaction had begun, such as an analysis by
+ * autovacuum, VACUUM passes over: it is repeated then.
+ */
+export const vacuum = Effect.fnUntraced(function* (...tables: ReadonlyArray<string>) {
+  const sql = yield* SqlClient.SqlClient
+  const names = sql.join(", ", false)(tables.map((table) => sql`${sql(table)}`))
+  const run = Effect.andThen(
+    sql`VACUUM ANALYZE ${names}`,
+    sql<{ readonly pages: number }>`
+      SELECT sum(relpages - relallvisible)::float8 AS pages FROM pg_class WHERE oid = ANY(${tables}::regclass[])`
+  )
+  yield* Effect.repeat(run, { until: ([kept]) => kept?.pages === 0 })
+})
+
 /** Final transactions of `relayers` relayers, and some open ones with codes. Without triggers, which would take minutes. */
 export const fill = Effect.fnUntraced(function* (transactions: number) {
   const sql = yield* SqlClient.SqlClient
@@ -50,6 +66,7 @@ export const fill = Effect.fnUntraced(function* (transactions: number) {
     )
   )
   yield* sql`VACUUM ANALYZE`
+  yield* vacuum("relayers", "lanes", "transactions")
 })
 
 /** How many transactions `fill` holds with each of its codes. */
@@ -73,21 +90,6 @@ export const withStatisticsOfEmptyTables = Effect.fnUntraced(function* <A, E, R>
   })
   yield* Effect.catchTag(sql.withTransaction(run), "NoSuchElementError", () => Effect.void)
   return yield* Deferred.await(result)
-})
-
-/**
- * Removes the versions of rows that no transaction sees any more, and brings the statistics of the planner up to date. VACUUM keeps versions
- * that were replaced after the oldest running transaction of the database had begun, such as an analysis by autovacuum: it is repeated then.
- */
-export const vacuum = Effect.fnUntraced(function* (...tables: ReadonlyArray<string>) {
-  const sql = yield* SqlClient.SqlClient
-  const names = sql.join(", ", false)(tables.map((table) => sql`${sql(table)}`))
-  const run = Effect.andThen(
-    sql`VACUUM ANALYZE ${names}`,
-    sql<{ readonly pages: number }>`
-      SELECT sum(relpages - relallvisible)::float8 AS pages FROM pg_class WHERE oid = ANY(${tables}::regclass[])`
-  )
-  yield* Effect.repeat(run, { until: ([kept]) => kept?.pages === 0 })
 })
 
 const fetched = Effect.gen(function* () {
