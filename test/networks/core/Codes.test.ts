@@ -225,11 +225,11 @@ describe("every code", () => {
   it("sending is explained with its numbers from the signature on", () => {
     const why = causeOf(commandsOf(pending()))
     assert.strictEqual(why?.code, "sending")
-    if (why !== undefined) assert.include(explain(why, false).reason, "No node has it yet")
+    if (why !== undefined) assert.include(explain(why, false).reason, "No send of it is recorded yet")
     const replaced = submitted({ versions: [request(), request({ value: 2n })] })
     const newer = causeOf(commandsOf(replaced))
     assert.strictEqual(newer?.code, "sending")
-    if (newer !== undefined) assert.include(explain(newer, false).reason, "No node has it yet")
+    if (newer !== undefined) assert.include(explain(newer, false).reason, "No send of it is recorded yet")
   })
 
   it("queued follows an operator's answer", () => {
