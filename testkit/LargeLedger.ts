@@ -20,20 +20,24 @@ const withoutIndexes = Effect.fnUntraced(function* <A, E, R>(table: string, self
   return value
 })
 
+/** Until no other transaction of the database runs, such as an analysis by autovacuum. */
+const whenAlone = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.repeat(
+    sql`
+      SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND num_nonnulls(backend_xid, backend_xmin) > 0`,
+    { until: (others) => others.length === 0 }
+  )
+)
+
 /**
- * Leaves the tables as a vacuum does beside which nothing runs: without versions of rows that were replaced, with pages whose rows an index
- * shows alone, and with new statistics of the planner. What changed after the oldest running transaction had begun, such as an analysis by
- * autovacuum, VACUUM passes over: it is repeated then.
+ * Removes the versions of rows that were replaced, marks the pages whose rows an index shows alone, and brings the statistics of the planner
+ * up to date. VACUUM passes over what changed after the oldest running transaction had begun: it waits for those that run.
  */
 export const vacuum = Effect.fnUntraced(function* (...tables: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient
-  const names = sql.join(", ", false)(tables.map((table) => sql`${sql(table)}`))
-  const run = Effect.andThen(
-    sql`VACUUM ANALYZE ${names}`,
-    sql<{ readonly pages: number }>`
-      SELECT sum(relpages - relallvisible)::float8 AS pages FROM pg_class WHERE oid = ANY(${tables}::regclass[])`
-  )
-  yield* Effect.repeat(run, { until: ([kept]) => kept?.pages === 0 })
+  yield* whenAlone
+  yield* sql`VACUUM ANALYZE ${sql.join(", ", false)(tables.map((table) => sql`${sql(table)}`))}`
 })
 
 /** Final transactions of `relayers` relayers, and some open ones with codes. Without triggers, which would take minutes. */
@@ -65,8 +69,8 @@ export const fill = Effect.fnUntraced(function* (transactions: number) {
       })
     )
   )
+  yield* whenAlone
   yield* sql`VACUUM ANALYZE`
-  yield* vacuum("relayers", "lanes", "transactions")
 })
 
 /** How many transactions `fill` holds with each of its codes. */

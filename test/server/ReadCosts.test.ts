@@ -82,7 +82,7 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
     })
   )
 
-  it.effect("a page of 100 relayers with their health costs at most eleven pages for each", () =>
+  it.effect("a page of 100 relayers with their health costs at most fourteen pages for each", () =>
     Effect.gen(function* () {
       yield* authenticateRows()
       // Without the versions of rows that the authentication has replaced.
@@ -91,7 +91,8 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
       for (const sort of ["created_at", "attention"] as const) {
         const { value, pages } = yield* LargeLedger.pagesOf(list({ per_page: 100, sort, include: "health" }))
         assert.strictEqual(value.items.length, 100)
-        assert.isAtMost(pages, 1100, sort)
+        // PostgreSQL reads the checks of all 1,000 relayers, which has cost 1,020 pages, or those of each by its key, 1,381.
+        assert.isAtMost(pages, 1400, sort)
       }
     })
   )
