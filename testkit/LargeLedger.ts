@@ -20,7 +20,7 @@ const withoutIndexes = Effect.fnUntraced(function* <A, E, R>(table: string, self
   return value
 })
 
-/** Until no other transaction of the database runs, such as an analysis by autovacuum. */
+/** Waits until no other transaction of the database runs, such as an analysis by autovacuum. */
 const whenAlone = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.repeat(
     sql`
@@ -32,7 +32,7 @@ const whenAlone = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 
 /**
  * Removes the versions of rows that were replaced, marks the pages whose rows an index shows alone, and brings the statistics of the planner
- * up to date. VACUUM passes over what changed after the oldest running transaction had begun: it waits for those that run.
+ * up to date. VACUUM passes over what changed after the oldest running transaction had begun, so this waits until none runs.
  */
 export const vacuum = Effect.fnUntraced(function* (...tables: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient

@@ -47,7 +47,7 @@ const analyze = Effect.gen(function* () {
   yield* sql`VACUUM ANALYZE relayers`
 })
 
-/** The load has ended, but the service may still accept what it was given last. */
+/** Longer than the service takes for the requests that it still has when the load ends. */
 const inFlight = "1 second"
 
 /** Nothing may be sent later, and the relayers that were created have no keys. */

@@ -399,5 +399,15 @@ export const signatures: ReadonlyArray<Mutant> = [
       after: "if ((failedAt",
       test: `${tests}/Channels.test.ts`
     }
+  ]),
+  ...inFile("src/server/ledger/LanesRepo.ts", [
+    {
+      name: "relayers-without-lanes-are-own-accounts",
+      rule: "Accounts of the service are those of all its relayers, also of relayers that have sent nothing and have no lane.",
+      source: `${attacks} 16`,
+      before: "        { table: \"relayers\", condition: `t.network_type = '${type}'` },\n",
+      after: "",
+      test: "test/networks/stellar/lane/OwnAccounts.test.ts"
+    }
   ])
 ]
