@@ -235,7 +235,10 @@ const held = {
 const flying = {
   sending: ({ sends }) =>
     sends === 0
-      ? { reason: "It is signed and stored. No send of it is recorded yet.", next: "It is sent now, until a node accepts it." }
+      ? {
+          reason: "It is signed and stored. No send of it is recorded yet.",
+          next: "It is sent now, until a node accepts it."
+        }
       : {
           reason: `It is signed, and it was sent ${times(sends)}. No node has confirmed that it received it.`,
           next: "It is sent again until a node accepts it."
