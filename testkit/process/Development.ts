@@ -2,8 +2,9 @@
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
 import { isProcessAlive } from "../../src/sql/embedded/Postmaster.ts"
-import { folder, isGone, until } from "./Folder.ts"
+import { folder, isGone, postgresPid, until } from "./Folder.ts"
 import * as Service from "./Service.ts"
 
 export interface Place {
@@ -38,16 +39,22 @@ export const processes = ({ data }: Place) =>
       .filter(({ args }) => args.some((arg) => arg === data || arg.startsWith(`${data}/`)))
   )
 
-/** A killed service leaves its chains and its PostgreSQL running. */
+/**
+ * A killed service leaves its chains and its PostgreSQL running. PostgreSQL is stopped, because the processes of a killed one still write
+ * for a moment, while its folder is removed.
+ */
 const placeAt = Effect.fnUntraced(function* (name: string, flags: (data: string) => ReadonlyArray<string>) {
   const home = yield* folder
   const data = path.join(home, name)
   const made: Place = { home, data, flags: flags(data) }
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
-      const all = yield* processes(made)
-      for (const { pid } of all) process.kill(pid, "SIGKILL")
+      const postgres = yield* postgresPid(data)
+      const all = (yield* processes(made)).filter(({ pid }) => pid !== postgres)
+      // One of them may end by itself before.
+      for (const { pid } of all) yield* Effect.ignore(Effect.try(() => process.kill(pid, "SIGKILL")))
       for (const { pid } of all) yield* until("the end of a killed process", isGone(pid))
+      if (postgres !== undefined) yield* Postmaster.stop(postgres)
     })
   )
   return made

@@ -218,6 +218,45 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
     })
   )
 
+  it.effect(
+    "sees what could not be read, after the response to an earlier request has arrived right behind the failure",
+    () =>
+      Effect.gen(function* () {
+        const running = yield* Console
+        yield* Effect.promise(async () => {
+          const { page } = await signIn(running)
+          await settled(page)
+          // Between the two, the page draws nothing, and does not show that the service was lost.
+          const { promise: failed, resolve: fail } = Promise.withResolvers<void>()
+          const { promise: held, resolve: hold } = Promise.withResolvers<void>()
+          await page.route(
+            "**/console/api/v1/attention",
+            async (route) => {
+              const response = await route.fetch()
+              hold()
+              await failed
+              await route.fulfill({ response })
+            },
+            { times: 1 }
+          )
+          await held
+          await page.route(
+            "**/console/api/v1/networks?*",
+            async (route) => {
+              fail()
+              await route.abort("internetdisconnected")
+            },
+            { times: 1 }
+          )
+          await page.getByRole("link", { name: "Networks" }).click()
+          await failed
+          await page.getByRole("link", { name: "dev", exact: true }).first().waitFor()
+          assert.strictEqual(await page.getByText("The service cannot be reached").count(), 0)
+          await page.context().close()
+        })
+      })
+  )
+
   it.effect("removes what is wrong in an address by a chip, and reads the rest of the page", () =>
     Effect.gen(function* () {
       const running = yield* Console

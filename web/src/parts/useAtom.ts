@@ -2,7 +2,7 @@
 import type { AsyncResult, Atom } from "effect/reactivity"
 import { useLocation } from "preact-iso"
 import { useEffect, useReducer, useRef } from "preact/hooks"
-import { connection } from "../data/Connection.ts"
+import { connection, isLost } from "../data/Connection.ts"
 import type { Failure } from "../data/Failure.ts"
 import { isAway } from "../data/Presence.ts"
 import { registry } from "../data/Registry.ts"
@@ -53,12 +53,16 @@ const useInterval = (every: number | undefined, refresh: () => void, key: unknow
 /** Statuses of a service, or of a proxy in front of it, that cannot answer. 0: there was no response. */
 const unreachable: ReadonlySet<number> = new Set([0, 503, 504])
 
-/** What has failed while the service could not be reached is asked for again as soon as it can. */
+/**
+ * What has failed while the service could not be reached is asked for again as soon as it can. That may have been before this watches: a
+ * response to another request arrived right behind the failure, or a page that shows the failure is opened later.
+ */
 const useRecovery = (failure: Failure | undefined, refresh: () => void) => {
   const isWaiting = failure !== undefined && unreachable.has(failure.status)
   useEffect(() => {
     if (!isWaiting) return
-    let wasLost = registry.get(connection).lostAt !== undefined
+    let wasLost = isLost()
+    if (!wasLost) refresh()
     return registry.subscribe(connection, ({ lostAt }) => {
       if (wasLost && lostAt === undefined) refresh()
       wasLost = lostAt !== undefined
