@@ -226,7 +226,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
         yield* Effect.promise(async () => {
           const { page } = await signIn(running)
           await settled(page)
-          // Between the two, the page draws nothing, and does not show that the service was lost.
+          // The page draws nothing between the failure and the response, so that it never shows that the service was lost.
           const { promise: failed, resolve: fail } = Promise.withResolvers<void>()
           const { promise: held, resolve: hold } = Promise.withResolvers<void>()
           await page.route(
@@ -255,6 +255,29 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
           await page.context().close()
         })
       })
+  )
+
+  it.effect("sees the list that was chosen last, after it and others could not be read", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        await page.goto(`${running.baseUrl}/console/transactions`)
+        await settled(page)
+        await page.context().setOffline(true)
+        const failed = page.locator("#content").getByText("The service cannot be reached")
+        // The page keeps the failure of the first list, and shows it at once when that list is chosen again.
+        for (const status of ["failed", "expired", "failed"]) {
+          await page.getByLabel("State").selectOption(status)
+          await page.waitForURL(`**/transactions?status=${status}`)
+          await failed.waitFor()
+        }
+        await page.context().setOffline(false)
+        await failed.waitFor({ state: "detached" })
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
   )
 
   it.effect("removes what is wrong in an address by a chip, and reads the rest of the page", () =>

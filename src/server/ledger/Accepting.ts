@@ -175,6 +175,9 @@ const patience = "100 millis"
 /** Another request committed the same `external_id`, `identity`, `exclusive` or authority between the lookup and the insertion: the next lookup finds it. */
 class Raced extends Data.TaggedError("Raced") {}
 
+/** Tries after races. Each race is with another request, so one that always races is a fault of this service: it ends as an error. */
+const whileRaced = { while: ({ _tag }: { readonly _tag: string }) => _tag === "Raced", times: 100 }
+
 /** `traceparent` of the running request. Undefined: no spans are exported. */
 export const currentTrace = Effect.contextWith((context: Context.Context<never>) => {
   const span = isTraced(context) ? Context.getOrUndefined(context, Tracer.ParentSpan) : undefined
@@ -406,7 +409,7 @@ export const make = Effect.gen(function* () {
   ) =>
     acceptOnce(account, acceptances, limits).pipe(
       retryDeadlock,
-      Effect.retry({ while: ({ _tag }) => _tag === "Raced" }),
+      Effect.retry(whileRaced),
       Effect.catchTag("Raced", Effect.die),
       Effect.tap(() => Effect.sync(() => refusedAlone.delete(account.relayerNumber))),
       Effect.catchDefect((defect) => {
@@ -523,7 +526,7 @@ export const makeGiving = Effect.gen(function* () {
     (account: Account, fresh: GivenSignature, limits: ReadonlyArray<FeeLimit> = []) =>
       giveOnce(account, fresh, limits).pipe(
         retryDeadlock,
-        Effect.retry({ while: ({ _tag }) => _tag === "Raced" }),
+        Effect.retry(whileRaced),
         Effect.catchTag("Raced", Effect.die)
       )
   )

@@ -389,7 +389,7 @@ export const costs: ReadonlyArray<Mutant> = [
       rule: "The reason of a contract is kept only if the policy wants it.",
       source: `${failures} 22`,
       before: "isWanted || isHalt(error) ? revertReasonOf(error) : undefined",
-      after: "isWanted || RevertReason.failsIn(error) ? revertReasonOf(error) : undefined",
+      after: "revertReasonOf(error)",
       test: "test/server/lanes/OtherNodes.test.ts"
     }
   ]),

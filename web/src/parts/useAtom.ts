@@ -2,7 +2,8 @@
 import type { AsyncResult, Atom } from "effect/reactivity"
 import { useLocation } from "preact-iso"
 import { useEffect, useReducer, useRef } from "preact/hooks"
-import { connection, isLost } from "../data/Connection.ts"
+import { connection } from "../data/Connection.ts"
+import type { Connection } from "../data/Connection.ts"
 import type { Failure } from "../data/Failure.ts"
 import { isAway } from "../data/Presence.ts"
 import { registry } from "../data/Registry.ts"
@@ -57,21 +58,21 @@ const unreachable: ReadonlySet<number> = new Set([0, 503, 504])
  * What has failed while the service could not be reached is asked for again as soon as it can. That may have been before this watches: a
  * response to another request arrived right behind the failure, or a page that shows the failure is opened later.
  */
-const useRecovery = (failure: Failure | undefined, refresh: () => void) => {
+const useRecovery = (failure: Failure | undefined, refresh: () => void, key: unknown) => {
   const isWaiting = failure !== undefined && unreachable.has(failure.status)
   useEffect(() => {
     if (!isWaiting) return
-    let wasLost = isLost()
-    if (!wasLost) refresh()
-    return registry.subscribe(connection, ({ lostAt }) => {
+    let wasLost = true
+    const refreshIfBack = ({ lostAt }: Connection) => {
       if (wasLost && lostAt === undefined) refresh()
       wasLost = lostAt !== undefined
-    })
-  }, [isWaiting])
+    }
+    return registry.subscribe(connection, refreshIfBack, { immediate: true })
+  }, [isWaiting, key])
 }
 
 /** What was refused because the session had ended is asked for again after the next sign-in, in whichever tab that is. */
-const useNextSession = (failure: Failure | undefined, refresh: () => void) => {
+const useNextSession = (failure: Failure | undefined, refresh: () => void, key: unknown) => {
   const isRefused = failure?.status === 401
   useEffect(() => {
     if (!isRefused) return
@@ -79,7 +80,7 @@ const useNextSession = (failure: Failure | undefined, refresh: () => void) => {
       if (registry.get(sessionState).kind === "in") refresh()
     }
     return registry.subscribe(sessionState, refreshIfIn, { immediate: true })
-  }, [isRefused])
+  }, [isRefused, key])
 }
 
 const failureOf = <A>(result: AsyncResult.AsyncResult<A, Failure>): Failure | undefined => {
@@ -95,8 +96,8 @@ export const useQuery = <A>(query: Query<A>, every?: number): Shown<A> => {
   const failure = failureOf(result)
   const refresh = () => registry.refresh(query)
   useInterval(every, refresh, query)
-  useRecovery(failure, refresh)
-  useNextSession(failure, refresh)
+  useRecovery(failure, refresh, query)
+  useNextSession(failure, refresh, query)
   const shared = { isWaiting: result.waiting, refresh }
   if (result._tag === "Success") return { ...shared, value: result.value, at: result.timestamp }
   if (failure === undefined || result._tag !== "Failure") return { ...shared, isWaiting: true }
