@@ -5,9 +5,9 @@ import { once } from "node:events"
 import { createWriteStream } from "node:fs"
 import * as fs from "node:fs/promises"
 import { createRequire } from "node:module"
-import * as net from "node:net"
 import * as path from "node:path"
 import * as JsonRpc from "../testkit/JsonRpc.ts"
+import { freePort } from "../testkit/process/Connection.ts"
 import { folder, until } from "../testkit/process/Folder.ts"
 import * as Packages from "./Packages.ts"
 
@@ -55,16 +55,6 @@ interface SolanaNode extends Described {
 }
 
 export type FieldNode = EvmNode | SolanaNode
-
-const freePort = Effect.promise(async () => {
-  const server = net.createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  server.close()
-  await once(server, "close")
-  if (address === null || typeof address === "string") throw new Error("there is no free port")
-  return address.port
-})
 
 interface Program {
   readonly command: string

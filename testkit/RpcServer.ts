@@ -3,6 +3,7 @@ import { Clock, Effect } from "effect"
 import * as http from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Target from "./Target.ts"
+import { freePort } from "./process/Connection.ts"
 
 /** A part of each URL and of each text of the server, which no response, log or span may contain. */
 export const secret = "s3cr3t-key-of-a-provider"
@@ -120,4 +121,4 @@ export const make = (results: Record<string, (params: ReadonlyArray<unknown>) =>
   })
 
 /** A URL on which no server listens. */
-export const dead = Effect.map(Effect.scoped(Target.listen(http.createServer())), ({ url }) => url(`/v2/${secret}`))
+export const dead = Effect.map(freePort, (port) => `http://127.0.0.1:${port}/v2/${secret}`)

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import { freePort } from "../../testkit/process/Connection.ts"
 import * as Keys from "../../testkit/signers/Keys.ts"
 
 const region = "eu-west-1"
@@ -63,8 +63,8 @@ export const start = Effect.gen(function* () {
 
   // A caller that does not wait any more closes its connection.
   const server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()))
-  yield* listen(server, 0)
-  const { port } = server.address() as AddressInfo
+  const port = yield* freePort
+  yield* listen(server, port)
   yield* Effect.addFinalizer(() => close(server))
 
   return {

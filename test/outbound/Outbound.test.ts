@@ -7,6 +7,7 @@ import { once } from "node:events"
 import * as https from "node:https"
 import * as tls from "node:tls"
 import { outbound, resolver, why } from "./Client.ts"
+import { freePort } from "../../testkit/process/Connection.ts"
 import * as Target from "../../testkit/Target.ts"
 
 describe("a destination", () => {
@@ -91,17 +92,12 @@ describe("a destination", () => {
   it.effect("without an address, a server or a response causes a failure, not a refusal", () =>
     Effect.gen(function* () {
       const silent = yield* Target.listen(Target.raw("", (socket) => socket.resetAndDestroy()))
-      const closed = yield* Effect.scoped(Target.listen(Target.echo()))
+      const closed = `http://127.0.0.1:${yield* freePort}/`
       const unknown = yield* outbound({ resolve: () => Promise.reject(new Error("ENOTFOUND")) })
       const empty = yield* outbound({ resolve: resolver([]).resolve })
       const { client } = yield* outbound()
       const name = silent.url("/", "hook.example")
-      const requests = [
-        unknown.client.get(name),
-        empty.client.get(name),
-        client.get(closed.url()),
-        client.get(silent.url())
-      ]
+      const requests = [unknown.client.get(name), empty.client.get(name), client.get(closed), client.get(silent.url())]
       for (const request of requests) {
         const error = yield* Effect.flip(request)
         assert.strictEqual(error.reason._tag, "TransportError")

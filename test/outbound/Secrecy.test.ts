@@ -4,6 +4,7 @@ import { Effect, Schema, Tracer } from "effect"
 import { HttpBody, HttpClientResponse } from "effect/http"
 import { inspect } from "node:util"
 import { outbound } from "./Client.ts"
+import { freePort } from "../../testkit/process/Connection.ts"
 import * as Target from "../../testkit/Target.ts"
 
 describe("a secret", () => {
@@ -14,7 +15,8 @@ describe("a secret", () => {
   it.effect("in a URL, a header or a body appears in no error, response or span, and no trace header is sent", () =>
     Effect.gen(function* () {
       const target = yield* Target.listen(Target.echo())
-      const closed = yield* Effect.scoped(Target.listen(Target.echo()))
+      const port = yield* freePort
+      const closed = { url: (path: string) => `http://127.0.0.1:${port}${path}` }
       const spans: Array<Tracer.Span> = []
       const tracer = Tracer.make({
         span: (options) => {

@@ -6,6 +6,7 @@ import { evmRelayer, signer } from "../../testkit/fixtures.ts"
 import * as EvmRpc from "../../testkit/EvmRpc.ts"
 import * as Receiver from "../../testkit/Receiver.ts"
 import { running, runningApart } from "../../testkit/process/Commands.ts"
+import { freePort } from "../../testkit/process/Connection.ts"
 import { until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
@@ -111,7 +112,9 @@ describe("the command line", () => {
 
   it.live("lists events from any position, and follows them across a restart of the service", () =>
     Effect.gen(function* () {
-      const { home, env, service, call, output } = yield* runningApart(settings)
+      // The service is started again at the same port.
+      const PORT = String(yield* freePort)
+      const { home, env, service, call, output } = yield* runningApart({ ...settings, PORT })
       const create = (service: Service.Listening, id: string) =>
         service.call("/api/v1/signers", { body: { ...signer, id } })
       for (const id of ["a", "b", "c"]) yield* create(service, id)
@@ -164,7 +167,7 @@ describe("the command line", () => {
         "a line that says that the service cannot be reached",
         Effect.sync(() => /cannot reach .*; retrying\n/.test(follower.stderr()) || undefined)
       )
-      const next = yield* Service.listen({ folder: home, env: { ...env, PORT: new URL(service.baseUrl).port } })
+      const next = yield* Service.listen({ folder: home, env })
       yield* create(next, "e")
       yield* shows("c", "d", "e")
       yield* follower.kill("SIGINT")

@@ -10,7 +10,7 @@ import * as HiddenIdentity from "../../testkit/HiddenIdentity.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 import { ran, serving } from "../../testkit/process/Commands.ts"
-import { takenPort } from "../../testkit/process/Connection.ts"
+import { freePort, takenPort } from "../../testkit/process/Connection.ts"
 import { folder, postgresPid } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
@@ -91,7 +91,7 @@ describe.concurrent("a start is refused", () => {
   it.live("if DATABASE_URL cannot be reached, or the database does not exist", () =>
     Effect.gen(function* () {
       const home = yield* folder
-      const port = yield* Effect.scoped(takenPort)
+      const port = yield* freePort
       const env = Service.onServer(server, "no_such_database")
       const unreachable = `postgres://relayer:url-secret@127.0.0.1:${port}/relayer`
       const away = yield* refusal({ folder: home, env: { ...env, DATABASE_URL: unreachable } })

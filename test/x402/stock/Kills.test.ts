@@ -7,6 +7,7 @@ import * as path from "node:path"
 import { inject } from "vitest"
 import { generatePrivateKey } from "viem/accounts"
 import * as Anvil from "../../../testkit/Anvil.ts"
+import { freePort } from "../../../testkit/process/Connection.ts"
 import * as Folder from "../../../testkit/process/Folder.ts"
 import * as Service from "../../../testkit/process/Service.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
@@ -29,8 +30,8 @@ const restarting = Effect.fnUntraced(function* (
   start: (port: number) => Effect.Effect<Programs.Program, never, Scope.Scope>
 ) {
   const parent = yield* Effect.scope
-  const first = yield* Effect.provideService(start(0), Scope.Scope, parent)
-  const port = Number(new URL(first.url).port)
+  const port = yield* freePort
+  const first = yield* Effect.provideService(start(port), Scope.Scope, parent)
   let current = first
   return {
     url: first.url,
