@@ -6,7 +6,7 @@ import * as DataDirectory from "../src/sql/embedded/DataDirectory.ts"
 import * as Binaries from "../src/sql/embedded/Binaries.ts"
 import { serverUser } from "../src/sql/embedded/Binaries.ts"
 import * as Postmaster from "../src/sql/embedded/Postmaster.ts"
-import { freePort } from "../testkit/process/Connection.ts"
+import { freePort } from "../testkit/process/Ports.ts"
 import { folder } from "../testkit/process/Folder.ts"
 import * as Service from "../testkit/process/Service.ts"
 

@@ -7,7 +7,7 @@ import * as fs from "node:fs/promises"
 import { createRequire } from "node:module"
 import * as path from "node:path"
 import * as JsonRpc from "../testkit/JsonRpc.ts"
-import { freePort } from "../testkit/process/Connection.ts"
+import { freePort } from "../testkit/process/Ports.ts"
 import { folder, until } from "../testkit/process/Folder.ts"
 import * as Packages from "./Packages.ts"
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The payment middleware of x402 for Express settles the payment for a response of 503 whose handler is written for Node or for Hono.
 #
-# Packages   @x402/express, @x402/core, @x402/evm and @x402/fetch 2.27.0, express 5.2.1, hono 4.13.19 and @hono/node-server 2.1.9, from npm.
+# Packages   @x402/express, @x402/core, @x402/evm and @x402/fetch 2.27.0, express 5.2.1, hono 4.13.19, @hono/node-server 2.1.9 and
+#            viem 2.57.20, from npm.
 # Guess      A response of 400 and above is free: the middleware settles after the handler has answered, and only if it succeeded.
 # Behaviour  It holds `writeHead`, `write` and `end` of the response back until the payment is settled, and decides by
 #            `response.statusCode`. Only `response.status(503)` and `response.statusCode = 503` set that at once; a status that is given to

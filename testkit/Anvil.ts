@@ -45,11 +45,13 @@ interface Options {
   readonly blockTime?: number
   /** Time of block 0, in seconds since 1970. Another time makes another chain. Absent: now. */
   readonly timestamp?: number
+  /** Absent: one that the system chooses, which another server may get as soon as anvil has ended. */
+  readonly port?: number
   /** Further arguments of the command line of anvil. */
   readonly more?: ReadonlyArray<string>
 }
 
-export const start = ({ chainId = 31337, blockTime, timestamp, more = [] }: Options = {}) =>
+export const start = ({ chainId = 31337, blockTime, timestamp, port: chosen = 0, more = [] }: Options = {}) =>
   Effect.gen(function* () {
     const { child, ended } = yield* Effect.acquireRelease(
       Effect.sync(() => {
@@ -58,7 +60,7 @@ export const start = ({ chainId = 31337, blockTime, timestamp, more = [] }: Opti
           "--host",
           "127.0.0.1",
           "--port",
-          "0",
+          String(chosen),
           "--chain-id",
           String(chainId),
           ...option("--block-time", blockTime),

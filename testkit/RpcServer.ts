@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import * as http from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Target from "./Target.ts"
-import { freePort } from "./process/Connection.ts"
+import { freePort } from "./process/Ports.ts"
 
 /** A part of each URL and of each text of the server, which no response, log or span may contain. */
 export const secret = "s3cr3t-key-of-a-provider"

@@ -2,7 +2,7 @@
 import { Effect, Schedule, Schema } from "effect"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
-import { freePort } from "../../testkit/process/Connection.ts"
+import { freePort } from "../../testkit/process/Ports.ts"
 
 export class ChildFailed extends Schema.TaggedError<ChildFailed>()("ChildFailed", { message: Schema.String }) {}
 

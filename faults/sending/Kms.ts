@@ -1,8 +1,9 @@
 // AWS KMS for the service: each signature takes 150 ms. It can be silent, throttle, and end and come back.
 import { Effect } from "effect"
+import { once } from "node:events"
 import { createServer } from "node:http"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import { freePort } from "../../testkit/process/Connection.ts"
+import { freePort } from "../../testkit/process/Ports.ts"
 import * as Keys from "../../testkit/signers/Keys.ts"
 
 const region = "eu-west-1"
@@ -26,7 +27,7 @@ const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 const arnOf = (id: string) => `arn:aws:kms:${region}:111122223333:key/${id}`
 
 const listen = (server: Server, port: number) =>
-  Effect.callback<void>((resume) => void server.listen(port, "127.0.0.1", () => resume(Effect.void)))
+  Effect.promise(() => once(server.listen(port, "127.0.0.1"), "listening"))
 
 const close = (server: Server) =>
   Effect.callback<void>((resume) => {

@@ -12,7 +12,7 @@ import { once } from "node:events"
 import * as path from "node:path"
 import { promisify } from "node:util"
 import type { Curve } from "../../src/domain/signer/Signer.ts"
-import { freePort } from "../../testkit/process/Connection.ts"
+import { freePort } from "../../testkit/process/Ports.ts"
 import { until } from "../../testkit/process/Folder.ts"
 import * as Environment from "../../testkit/signers/Environment.ts"
 

@@ -5,7 +5,7 @@ import { areas } from "./index.ts"
 import { misfit } from "./Mutant.ts"
 
 /** Mutants of each area. A count never falls: a rule that moves takes its mutant with it, and a new rule gets one. */
-const floors = { neutral: 78, evm: 280, solana: 134, stellar: 145, ledger: 133, security: 101, testkit: 30, x402: 18 }
+const floors = { neutral: 78, evm: 280, solana: 134, stellar: 145, ledger: 134, security: 101, testkit: 30, x402: 18 }
 
 const all = Object.entries(areas).flatMap(([area, mutants]) =>
   mutants.map((mutant) => ({ ...mutant, id: `${area}/${mutant.name}` }))

@@ -7,7 +7,7 @@ import { once } from "node:events"
 import * as https from "node:https"
 import * as tls from "node:tls"
 import { outbound, resolver, why } from "./Client.ts"
-import { freePort } from "../../testkit/process/Connection.ts"
+import { freePort } from "../../testkit/process/Ports.ts"
 import * as Target from "../../testkit/Target.ts"
 
 describe("a destination", () => {

@@ -4,7 +4,7 @@ import { Effect, Schema, Tracer } from "effect"
 import { HttpBody, HttpClientResponse } from "effect/http"
 import { inspect } from "node:util"
 import { outbound } from "./Client.ts"
-import { freePort } from "../../testkit/process/Connection.ts"
+import { freePort } from "../../testkit/process/Ports.ts"
 import * as Target from "../../testkit/Target.ts"
 
 describe("a secret", () => {

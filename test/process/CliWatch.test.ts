@@ -6,7 +6,7 @@ import { evmRelayer, signer } from "../../testkit/fixtures.ts"
 import * as EvmRpc from "../../testkit/EvmRpc.ts"
 import * as Receiver from "../../testkit/Receiver.ts"
 import { running, runningApart } from "../../testkit/process/Commands.ts"
-import { freePort } from "../../testkit/process/Connection.ts"
+import { freePort } from "../../testkit/process/Ports.ts"
 import { until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 

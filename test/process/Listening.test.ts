@@ -1,7 +1,7 @@
 // The port opens when requests can be answered, not before. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
-import { freePort } from "../../testkit/process/Connection.ts"
+import { freePort } from "../../testkit/process/Ports.ts"
 import { apiKey, start } from "../../testkit/process/Service.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 

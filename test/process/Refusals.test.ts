@@ -10,7 +10,7 @@ import * as HiddenIdentity from "../../testkit/HiddenIdentity.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 import { ran, serving } from "../../testkit/process/Commands.ts"
-import { freePort, takenPort } from "../../testkit/process/Connection.ts"
+import { freePort, takenPort } from "../../testkit/process/Ports.ts"
 import { folder, postgresPid } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 

@@ -4,7 +4,7 @@ import { Effect, Schedule } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { freePort } from "../../testkit/process/Connection.ts"
+import { freePort } from "../../testkit/process/Ports.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 

@@ -1,6 +1,5 @@
-// Raw TCP connections: requests that are not sent completely, and ports that are in use.
+// Raw TCP connections: requests that are not sent completely.
 import { Effect } from "effect"
-import { randomInt } from "node:crypto"
 import * as net from "node:net"
 import { until } from "./Folder.ts"
 import { apiKey, collect } from "./Service.ts"
@@ -51,29 +50,3 @@ export const beginRequest = Effect.fnUntraced(function* (baseUrl: string) {
   )
   return connection
 })
-
-const listen = (port: number) =>
-  Effect.acquireRelease(
-    Effect.callback<net.Server, Error>((resume) => {
-      const made = net.createServer()
-      made.once("error", (error) => resume(Effect.fail(error)))
-      made.listen(port, "127.0.0.1", () => resume(Effect.succeed(made)))
-    }),
-    (made) => Effect.callback<void>((resume) => void made.close(() => resume(Effect.void)))
-  )
-
-/** A port of 127.0.0.1 that is in use until the scope closes. */
-export const takenPort = Effect.map(Effect.orDie(listen(0)), (made) => (made.address() as net.AddressInfo).port)
-
-/**
- * No system gives one of these to a server that listens on port 0, or to an outgoing connection: Linux takes those from 32,768 to 60,999
- * (`ip_local_port_range`), macOS and Windows those from 49,152. Many tests do both at the same time.
- */
-const [firstPort, endPort] = [20_000, 32_768]
-
-/** A free port of 127.0.0.1. It stays free until the test lets a process listen on it, also between two of these processes. */
-export const freePort = Effect.gen(function* () {
-  const port = randomInt(firstPort, endPort)
-  yield* Effect.scoped(listen(port))
-  return port
-}).pipe(Effect.retry({ times: 100 }), Effect.orDie)

@@ -53,6 +53,16 @@ const tab = async (page: Page, url: string) => {
   return other
 }
 
+/** Signs in again in another tab, after the session has ended. */
+const signInElsewhere = async (page: Page, running: Running) => {
+  const other = await page.context().newPage()
+  await other.goto(`${running.baseUrl}/console/`)
+  await other.locator("#key").fill(running.key)
+  await other.getByRole("button", { name: "Sign in" }).click()
+  await heading(other, "Overview")
+  await page.getByRole("dialog").waitFor({ state: "detached" })
+}
+
 layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person in the console", (it) => {
   it.effect(
     "finds one transaction by each spelling of its id, its hash and its external id, and goes to its page",
@@ -280,6 +290,41 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
     })
   )
 
+  it.effect("sees the list of the address after the next sign-in, after it and others were refused", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page } = await signIn(running)
+        await page.goto(`${running.baseUrl}/console/transactions`)
+        await settled(page)
+        await endSession(page)
+        const isList = (url: string, status: string) => {
+          const { pathname, searchParams } = new URL(url)
+          return pathname === "/console/api/v1/transactions" && searchParams.get("status") === status
+        }
+        // As the buttons of the browser change it, which the dialog of the ended session does not cover.
+        const visit = (status: string) =>
+          page.evaluate((query) => {
+            history.pushState(null, "", query)
+            dispatchEvent(new PopStateEvent("popstate"))
+          }, `?status=${status}`)
+        for (const status of ["failed", "expired"]) {
+          const refused = page.waitForResponse((response) => isList(response.url(), status))
+          await visit(status)
+          assert.strictEqual((await refused).status(), 401)
+          await page.locator("#content").getByText("The service refused the request").waitFor()
+        }
+        // The page keeps the refusal of this list, and shows it at once.
+        await visit("failed")
+        const asked = page.waitForResponse((response) => isList(response.url(), "failed"))
+        await signInElsewhere(page, running)
+        assert.strictEqual((await asked).status(), 200)
+        await page.locator("#content").getByText("The service refused the request").waitFor({ state: "detached" })
+        await page.context().close()
+      })
+    })
+  )
+
   it.effect("removes what is wrong in an address by a chip, and reads the rest of the page", () =>
     Effect.gen(function* () {
       const running = yield* Console
@@ -334,12 +379,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
         await asked
         await endSession(page)
         // The session before has ended, and the person signs in again in another tab.
-        const other = await page.context().newPage()
-        await other.goto(`${running.baseUrl}/console/`)
-        await other.locator("#key").fill(running.key)
-        await other.getByRole("button", { name: "Sign in" }).click()
-        await heading(other, "Overview")
-        await page.getByRole("dialog").waitFor({ state: "detached" })
+        await signInElsewhere(page, running)
         arrive()
         // The page asks again, with the proof of the new session.
         await page.waitForResponse((response) => response.url().endsWith("/attention") && response.status() === 200)

@@ -1,10 +1,11 @@
 // The service of an operator, for tests: three relayers on a chain behind three providers that can fail, and a receiver of webhooks.
 import { Context, Effect, Layer, Scope } from "effect"
+import { once } from "node:events"
 import * as net from "node:net"
-import type { AddressInfo, Socket } from "node:net"
+import type { Socket } from "node:net"
 import * as Anvil from "../../testkit/Anvil.ts"
 import * as Receiver from "../../testkit/Receiver.ts"
-import { freePort } from "../../testkit/process/Connection.ts"
+import { freePort } from "../../testkit/process/Ports.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 import { browser, call, textOf } from "./ConsoleInBrowser.ts"
@@ -25,33 +26,34 @@ interface Provider {
 /** Forwards connections to the chain. */
 const provider = (address: string, chainUrl: string): Effect.Effect<Provider, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.promise(async () => {
-      const chain = new URL(chainUrl)
-      const open = new Set<Socket>()
-      const asked: Array<string> = []
-      const server = net.createServer((socket) => {
-        const onward = net.connect(Number(chain.port), chain.hostname)
-        for (const one of [socket, onward]) {
-          open.add(one)
-          one.on("error", () => one.destroy()).on("close", () => open.delete(one))
-        }
-        socket.on("data", (data) => {
-          const [, path] = /^POST (\S+) HTTP/.exec(data.toString("latin1")) ?? []
-          if (path !== undefined) asked.push(path)
+    Effect.flatMap(freePort, (port) =>
+      Effect.promise(async () => {
+        const chain = new URL(chainUrl)
+        const open = new Set<Socket>()
+        const asked: Array<string> = []
+        const server = net.createServer((socket) => {
+          const onward = net.connect(Number(chain.port), chain.hostname)
+          for (const one of [socket, onward]) {
+            open.add(one)
+            one.on("error", () => one.destroy()).on("close", () => open.delete(one))
+          }
+          socket.on("data", (data) => {
+            const [, path] = /^POST (\S+) HTTP/.exec(data.toString("latin1")) ?? []
+            if (path !== undefined) asked.push(path)
+          })
+          socket.pipe(onward).pipe(socket)
         })
-        socket.pipe(onward).pipe(socket)
+        const accept = async () => void (await once(server.listen(port, address), "listening"))
+        await accept()
+        const refuse = async () => {
+          const closed = new Promise((resolve) => server.close(resolve))
+          for (const socket of open) socket.destroy()
+          await closed
+        }
+        const host = `${address}:${port}`
+        return { host, url: `http://${host}/?key=secret`, refuse, accept, asked }
       })
-      const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, address, resolve))
-      await listen(0)
-      const { port } = server.address() as AddressInfo
-      const refuse = async () => {
-        const closed = new Promise((resolve) => server.close(resolve))
-        for (const socket of open) socket.destroy()
-        await closed
-      }
-      const host = `${address}:${port}`
-      return { host, url: `http://${host}/?key=secret`, refuse, accept: () => listen(port), asked }
-    }),
+    ),
     ({ refuse }) => Effect.promise(refuse)
   )
 

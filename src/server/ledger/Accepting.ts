@@ -175,8 +175,13 @@ const patience = "100 millis"
 /** Another request committed the same `external_id`, `identity`, `exclusive` or authority between the lookup and the insertion: the next lookup finds it. */
 class Raced extends Data.TaggedError("Raced") {}
 
-/** Tries after races. Each race is with another request, so one that always races is a fault of this service: it ends as an error. */
-const whileRaced = { while: ({ _tag }: { readonly _tag: string }) => _tag === "Raced", times: 100 }
+/**
+ * Further tries of an acceptance, or of a signature for a caller. After a race the next lookup finds what the other request has stored, so that
+ * few are needed. A request that loses this often shows a fault of the service, and is answered with 500 instead of being tried for ever.
+ */
+const maxRaces = 100
+
+const whileRaced = { while: ({ _tag }: { readonly _tag: string }) => _tag === "Raced", times: maxRaces }
 
 /** `traceparent` of the running request. Undefined: no spans are exported. */
 export const currentTrace = Effect.contextWith((context: Context.Context<never>) => {

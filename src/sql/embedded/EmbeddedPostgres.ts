@@ -2,7 +2,7 @@
 import { Cause, Deferred, Effect, Redacted, Schedule } from "effect"
 import type { Scope } from "effect"
 import type { PgClient } from "@effect/sql-pg"
-import { randomBytes } from "node:crypto"
+import { randomBytes, randomInt } from "node:crypto"
 import { existsSync } from "node:fs"
 import * as fs from "node:fs/promises"
 import * as net from "node:net"
@@ -99,15 +99,20 @@ const keptPassword = (dataDir: string, user: SystemUser | undefined) =>
     return { file, value: await readPassword(dataDir) }
   }).pipe(Effect.mapError(DatabaseError.system(`cannot keep a database password in ${dataDir}`)))
 
-const freePort = Effect.callback<number, DatabaseError>((resume) => {
+/**
+ * By default, systems give none of these ports to a server that listens on port 0, or to an outgoing connection: Linux takes those from 32,768
+ * (`ip_local_port_range`), macOS and Windows those from 49,152. So nobody gets the port before the server listens, or while it is restarted.
+ */
+const [firstPort, endPort] = [20_000, 32_768]
+
+/** A port of loopback on which nothing listens. */
+export const freePort = Effect.callback<number, DatabaseError>((resume) => {
+  const port = randomInt(firstPort, endPort)
   const server = net.createServer()
   const fail = DatabaseError.system("there is no free port for PostgreSQL")
   server.once("error", (cause) => resume(Effect.fail(fail(cause))))
-  server.listen(0, loopback, () => {
-    const { port } = server.address() as net.AddressInfo
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
+  server.listen(port, loopback, () => server.close(() => resume(Effect.succeed(port))))
+}).pipe(Effect.retry({ times: 100 }))
 
 /** A free port of loopback. */
 const tcpTransport = (password: Redacted.Redacted): Effect.Effect<Transport, DatabaseError> =>

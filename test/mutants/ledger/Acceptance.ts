@@ -34,6 +34,15 @@ export const acceptance: ReadonlyArray<Mutant> = [
       after: "if (same !== undefined && same.bodyHash === undefined) return",
       test: repeats,
       only: "with another body is 409"
+    },
+    {
+      name: "an-acceptance-that-always-loses-ends",
+      rule: "An acceptance that loses each race ends as an error.",
+      source: `${failures} 48`,
+      before: ", times: maxRaces }",
+      after: " }",
+      test: `${tests}/LedgerAcceptance.test.ts`,
+      only: "ends as an error if its row is never stored"
     }
   ]),
   ...inFile("src/server/transactions/Transactions.ts", [

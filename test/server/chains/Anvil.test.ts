@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Anvil from "../../../testkit/Anvil.ts"
+import { freePort } from "../../../testkit/process/Ports.ts"
 import { evm, make, urls } from "./fixtures.ts"
 
 const other = `0x${"cd".repeat(20)}`
@@ -9,7 +10,7 @@ const other = `0x${"cd".repeat(20)}`
 describe("anvil", () => {
   it.effect("provides nonce and balance of an account until it stops", () =>
     Effect.gen(function* () {
-      const anvil = yield* Anvil.start()
+      const anvil = yield* Anvil.start({ port: yield* freePort })
       const { chains } = yield* make()
       const inspect = (address: string, min_balance = "1") =>
         chains.inspect({ ...evm({ address, chain_id: 31337, policies: { min_balance } }), urls: urls(anvil.url) })

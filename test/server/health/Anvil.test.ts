@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { until } from "../../../testkit/process/Folder.ts"
+import { freePort } from "../../../testkit/process/Ports.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -17,7 +18,7 @@ layer(api, { excludeTestServices: true })("a relayer on anvil", (it) => {
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const sql = yield* SqlClient.SqlClient
-      const node = yield* Anvil.start()
+      const node = yield* Anvil.start({ port: yield* freePort })
 
       const network = {
         network_type: "evm",

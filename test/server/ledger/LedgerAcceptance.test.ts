@@ -1,6 +1,6 @@
 // Acceptance: all or none, once per `external_id`, within the limits, with its events and audit records.
 import { assert } from "@effect/vitest"
-import { Array, Context, Effect } from "effect"
+import { Array, Context, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
@@ -156,6 +156,31 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
         SELECT action, resource, after FROM audit`
       assert.deepInclude(record, { action: "transaction.sent", resource: "transaction" })
       assert.strictEqual((yield* Effect.flip(transactions.get(2, stored.id)))._tag, "TransactionNotFound")
+    })
+  )
+
+  it.effect("ends as an error if its row is never stored, and never found either", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const sql = yield* SqlClient.SqlClient
+      // A sequence counts what is rolled back, too.
+      yield* sql`CREATE SEQUENCE tries`
+      yield* sql`
+        CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          IF nextval('tries') > 300 THEN RAISE EXCEPTION 'tried for ever'; END IF;
+          RETURN NULL;
+        END $$`
+      yield* sql`CREATE TRIGGER swallow BEFORE INSERT ON transactions FOR EACH ROW EXECUTE FUNCTION swallow()`
+      const exit = yield* Effect.exit(transactions.accept(account(1), [newTransaction(0)]))
+      assert.isTrue(Exit.hasDies(exit))
+      const [{ tries } = { tries: 0 }] = yield* sql<{ tries: number }>`SELECT last_value::int AS tries FROM tries`
+      assert.isAbove(tries, 10, "a race is tried again")
+      assert.isBelow(tries, 300)
+      yield* sql`DROP TRIGGER swallow ON transactions`
+      const [{ isNew }] = yield* transactions.accept(account(1), [newTransaction(0)])
+      assert.isTrue(isNew)
+      assert.strictEqual(yield* transactions.countOpen(1), 1)
     })
   )
 

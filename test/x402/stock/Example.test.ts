@@ -7,7 +7,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { promisify } from "node:util"
 import * as Development from "../../../testkit/process/Development.ts"
-import { freePort } from "../../../testkit/process/Connection.ts"
+import { freePort } from "../../../testkit/process/Ports.ts"
 import { until } from "../../../testkit/process/Folder.ts"
 
 const root = path.resolve(import.meta.dirname, "../../..")
