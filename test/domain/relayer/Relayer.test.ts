@@ -25,5 +25,6 @@ describe("a request to create a relayer", () => {
     const minimal = { name: "a", network: "sepolia", network_type: "evm", paused: false, signer_id: "s" }
     const nulls = { id: null, notification_id: null, custom_rpc_urls: null, policies: null }
     assert.deepStrictEqual(strict({ ...minimal, ...nulls }), strict(minimal))
+    assert.isTrue(Result.isSuccess(strict(minimal)))
   })
 })
