@@ -223,8 +223,10 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) 
       const reserve = yield* baseReserve
       const poor = yield* relayerOf({ channels: { count: 2 } })
       yield* byRoot(created(poor.address, xlm(4n * reserve)))
+      // Until the service has seen the account, it waits for it.
+      const before = new Set(["queued", "no_account"])
       const work = yield* Effect.repeat(script.list(poor, "origin=channel"), {
-        until: ([first]) => first !== undefined && first.code !== "queued",
+        until: ([first]) => first?.code !== undefined && !before.has(first.code),
         schedule: Schedule.spaced("250 millis")
       })
       const [first] = work
