@@ -223,7 +223,7 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) 
       const reserve = yield* baseReserve
       const poor = yield* relayerOf({ channels: { count: 2 } })
       yield* byRoot(created(poor.address, xlm(4n * reserve)))
-      // Until the service has seen the account, it waits for it.
+      // What the channels wait for until the service has seen the account. The reserves are checked afterwards.
       const before = new Set(["queued", "no_account"])
       const work = yield* Effect.repeat(script.list(poor, "origin=channel"), {
         until: ([first]) => first?.code !== undefined && !before.has(first.code),

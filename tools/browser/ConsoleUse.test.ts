@@ -302,7 +302,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
           const { pathname, searchParams } = new URL(url)
           return pathname === "/console/api/v1/transactions" && searchParams.get("status") === status
         }
-        // As the buttons of the browser change it, which the dialog of the ended session does not cover.
+        // The back button of the browser changes the address in this way, also while the dialog of the ended session covers the page.
         const visit = (status: string) =>
           page.evaluate((query) => {
             history.pushState(null, "", query)
